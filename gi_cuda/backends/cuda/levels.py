@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
 from gi_cuda.backends.cuda.llvm.clang import ir_of, source_ir
 from gi_cuda.backends.cuda.llvm.kernels import FUNCTION, KERNEL, optimised
-from gi_cuda.backends.cuda.ptx.batch import in_namespace, ptx_of, source_ptx
+from gi_cuda.backends.cuda.ptx.batch import ptx_of, source_ptx
+from gi_cuda.backends.cuda.ptx.joining import in_namespace
 
 if TYPE_CHECKING:
     from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler

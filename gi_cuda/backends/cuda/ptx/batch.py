@@ -28,6 +28,7 @@ from gi_cuda.backends.cuda.compile.nvcc import CONFINED, NvccCompiler
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx
 from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
+from gi_cuda.backends.cuda.ptx.changed import changed
 from gi_cuda.backends.cuda.ptx.joining import join
 from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.examination import Examination
@@ -44,8 +45,6 @@ from gi_cuda.errors import UserError
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject
 
-_OURS = re.compile(r"2v0(?=[\dA-Z])")
-_INNER = re.compile(r"N\d+(?:_INTERNAL_|_GLOBAL__N_)\w*\Z")
 _PLACE = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}(_\d+_\w+?_)[0-9a-f]{8}(?=\d)")
 _DEBUGGING = (
     (re.compile(r"\n\t\.loc\t[^\n]*"), "\n"),
@@ -96,8 +95,8 @@ class PtxCompiler:
         return options
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Give each variant names of its own. Its key is that of its text without line numbers,
-        comments and the names that go with them."""
+        """Read each variant. Its key is that of its text without line numbers, comments and the
+        names that go with them."""
         if self.to_ptx is None:
             return {variant.ident: _phenotype(variant) for variant in variants}
         found: list[list[Phenotype | BuildFailure]]
@@ -124,7 +123,7 @@ class PtxCompiler:
         def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
             cubin = path.with_suffix(".cubin")
             content = read_cubin(cubin.read_bytes())
-            built = (binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard)
+            built = (binary_of(p.ident, cubin, content.get(p.ident), names, p.lent) for p in shard)
             return [self.nvcc.marked(one) for one in built]
 
         return self.nvcc.in_shards(phenotypes, folder, self._assemble, collect)
@@ -132,8 +131,8 @@ class PtxCompiler:
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """None: what is to be assembled is one text, and cheap."""
-        return [()] * len(phenotypes)
+        """The kernels that each does not leave to the reference."""
+        return [changed(one, reference, self.nvcc.kernels) for one in phenotypes]
 
     def of_subject(self, subject: Subject) -> NvccCompiler:
         """Return the compiler for a subject, as the source's compiler makes it."""
@@ -304,11 +303,6 @@ def does_not_compile(message: str) -> UserError:
     )
 
 
-def in_namespace(name: str) -> bool:
-    """Tell whether a mangled name is one of the namespace of the variant with the number 0."""
-    return any(_ours(name))
-
-
 def _phenotype(variant: Variant) -> Phenotype:
     text = variant.text
     for pattern, line in _DEBUGGING:
@@ -316,22 +310,4 @@ def _phenotype(variant: Variant) -> Phenotype:
     # Behind the code there are names with what nvcc made of a place; no module takes them over.
     code = text.partition(_DEBUG_NAMES)[0]
     key = xxhash.xxh3_128_digest(code.encode("utf-8", "surrogateescape"))
-    return Phenotype(variant.ident, _renamed(text, f"v{variant.ident}"), variant.options, key)
-
-
-def _renamed(text: str, own: str) -> str:
-    """A text with its names in a namespace of its own."""
-    parts, at = [], 0
-    for place in _ours(text):
-        parts.append(text[at:place])
-        at = place + len("2v0")
-    parts.append(text[at:])
-    return f"{len(own)}{own}".join(parts)
-
-
-def _ours(text: str) -> Iterator[int]:
-    """Where mangled names in a text name the namespace."""
-    for found in _OURS.finditer(text):
-        start = found.start()
-        if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):
-            yield start
+    return Phenotype(variant.ident, text, variant.options, key)

@@ -91,7 +91,7 @@ def named_by(ident: int) -> re.Pattern[str]:
 
 def pieces(text: str) -> frozenset[str]:
     """A module's functions and variables, without the numbers that functions have in it."""
-    return frozenset(_unnumbered(text[begin.start() : end]) for begin, end in blocks(text))
+    return frozenset(unnumbered(text[begin.start() : end]) for begin, end in blocks(text))
 
 
 def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
@@ -124,11 +124,12 @@ def _key(ident: int, pieces: list[str]) -> bytes:
         piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
         if _INTERNAL in piece and (found := internal.search(piece)):
             piece = piece.replace(found[0], "N_v")
-        same.append(_unnumbered(piece))
+        same.append(unnumbered(piece))
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
 
 
-def _unnumbered(piece: str) -> str:
+def unnumbered(piece: str) -> str:
+    """A function's text without the number that it has in its module."""
     if number := _FUNCTION_NUMBER.search(piece):
         piece = piece.replace(f"{_LABEL}{number[1]}_", _LABEL)
         piece = piece.replace(f"{_STACK}{number[1]}", _STACK)

@@ -1,5 +1,5 @@
-"""A small search on PTX and LLVM-IR on the device, what comes after it, and one that starts from a winner of
-the source; through the command line as users start it."""
+"""Small searches on PTX and LLVM-IR on the device, what comes after them, and one that starts from
+a winner of the source; through the command line as users start it."""
 
 from __future__ import annotations
 

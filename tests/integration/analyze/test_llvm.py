@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,7 @@ from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.llvm.clang import find_clang
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.cli import explain, minimize, patch
+from gi_cuda.cli import compare, explain, minimize, patch
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
@@ -122,6 +123,10 @@ def test_a_winner_is_minimized_explained_and_written_as_ptx(
     assert "its place is executed on: train, held-out" in said
     file = tmp_path / "winner.ptx"
     patch.command(run, output=file, format="ptx")
+    compare.command([str(run), str(file)], output=tmp_path / "all.csv")
+    rows = list(csv.DictReader((tmp_path / "all.csv").open(newline="")))
+    assert [row["kind"] for row in rows] == ["LLVM-IR run", "PTX"]
+    assert rows[0]["train"] == rows[1]["train"]
     text = file.read_text("utf-8")
     assert "// Kernel scale: _Z5scalePKiPii\n" in text
     assert ".visible .entry _Z5scalePKiPii(" in text

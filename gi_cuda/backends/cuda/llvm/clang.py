@@ -41,6 +41,7 @@ _GONE = ("texture_fetch_functions.h", "curand_mtgp32_kernel.h")
 _ALWAYS = (
     *("-x", "cuda", "--cuda-device-only", "--no-cuda-version-check", "-Wno-unknown-cuda-version"),
     *("-w", "-O1", "-Xclang", "-disable-llvm-passes", "-Xclang", "-disable-lifetime-markers"),
+    *("-Xclang", "-fcuda-short-ptr", "-mllvm", "-nvptx-short-ptr"),
     *("-gline-tables-only", "-fdebug-compilation-dir=.", "-S", "-emit-llvm"),
 )
 """IR as it is before optimisation, but with what optimisations are told of types."""
@@ -56,6 +57,7 @@ _MEANT = {
 }
 """What options of nvcc are for clang."""
 
+_ORDERED = re.compile(r"(?<=[^\n]) seq_cst seq_cst\b")
 _STATIC = re.compile(r"^(@_ZN2v0\S* = )(?:dso_local )?internal (addrspace\([14]\) )global ", re.M)
 
 
@@ -154,6 +156,8 @@ def _made(nvcc: str, told: tuple[str, ...], architecture: str, text: str) -> str
         if not finished.ok:
             raise does_not_compile(f"clang: {first_error(finished)}")
         found = read_text(made).replace(f"{scratch}/", "")
+    # CUDA's atomic functions order nothing else (Programming Guide, "Atomic Functions").
+    found = _ORDERED.sub(' syncscope("device") monotonic monotonic', found)
     # What a host writes to by name is not what the module says, though it is static.
     found = _STATIC.sub(r"\1\2externally_initialized global ", found)
     return lowered(found, architecture, "simplified")

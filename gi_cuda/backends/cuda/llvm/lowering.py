@@ -37,7 +37,10 @@ def lowered(content: str | bytes, architecture: str, stage: str) -> str:
     """
     check_llvmlite()
     try:
-        error, text = _HELPERS.ask((content, architecture, stage))
+        if stage == "generated":  # others have pointers of another size
+            error, text = _alone(content, architecture, stage)
+        else:
+            error, text = _HELPERS.ask((content, architecture, stage))
     except TimeoutError:
         raise UserError(f"LLVM does not end within {LIMIT:g} s") from None
     except GONE:  # it had nothing to do for too long, or LLVM ended it

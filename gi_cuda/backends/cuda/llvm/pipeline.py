@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -48,10 +49,11 @@ def compiled(content: str | bytes, architecture: str, stage: Stage) -> str:
         RuntimeError: LLVM does not read or compile it.
         ValueError: it is for no GPU of NVIDIA's.
     """
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
+    _initialize()
     if stage is Stage.OPTIMISED and isinstance(content, str):
         content = _EMITTED.sub("emissionKind: NoDebug", _DEBUGGING.sub("", content))
+    if stage is not Stage.GENERATED:
+        _shorten()
     module = _read(content)
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu=architecture, opt=_LEVEL, features=_features(content)
@@ -59,6 +61,7 @@ def compiled(content: str | bytes, architecture: str, stage: Stage) -> str:
     if stage is Stage.GENERATED:
         return str(machine.emit_assembly(module))
     options = llvm.create_pipeline_tuning_options(speed_level=_LEVEL)
+    options.slp_vectorization = True  # as clang has it at this level
     builder = llvm.create_pass_builder(machine, options)
     if stage is Stage.OPTIMISED:
         builder.getModulePassManager().run(module, builder)
@@ -66,6 +69,18 @@ def compiled(content: str | bytes, architecture: str, stage: Stage) -> str:
     _simplify(module, builder)
     # Read again, values have the numbers that they are printed with.
     return str(_read(_COMDAT.sub("", str(module))))
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@cache
+def _shorten() -> None:
+    """From now on pointers to shared, constant and local memory have 32 bits in this process."""
+    llvm.set_option("gi-cuda", "-nvptx-short-ptr")
 
 
 def _read(content: str | bytes) -> Any:

@@ -7,12 +7,14 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
 from gi_cuda.backends.cuda.llvm.clang import find_clang
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.table import open_compiler
@@ -77,6 +79,21 @@ def test_the_same_source_gives_the_same_ir_wherever_it_is_compiled(
     first = subject_of(SCALE)
     monkeypatch.chdir(tmp_path)
     assert open_subject(SCALE, "cuda", "llvm").fingerprint == first.fingerprint
+
+
+def test_variables_of_the_host_and_atomic_functions_are_as_nvcc_has_them(nvcc: Any) -> None:
+    text = """
+    static __constant__ int table[4];
+    __global__ void k(int *out) { atomicCAS(out, table[1], 2); }
+    """
+    level = COMPILED_LEVELS["llvm"]
+    ir = level.made(nvcc.compiler, Variant(0, text, {}, ("-std=c++17",)))
+    assert re.search(r"@_ZN2v0L5tableE = addrspace\(4\) externally_initialized constant", ir)
+    assert level.kernels_in(ir, ("k",)) == ("_ZN2v01kEPi",)
+    ptx = level.ptx(ir, "sm_90")
+    assert "ld.const.b32" in ptx
+    assert re.search(r"atom\.relaxed\.gpu\.\w+\.cas|atom\.\w+\.cas", ptx)
+    assert "fence" not in ptx
 
 
 def test_what_llvm_refuses_is_a_failure_of_its_variant_alone(tmp_path: Path) -> None:

@@ -57,8 +57,12 @@ _MEANT = {
 }
 """What options of nvcc are for clang."""
 
-_ORDERED = re.compile(r"(?<=[^\n]) seq_cst seq_cst\b")
-_STATIC = re.compile(r"^(@_ZN2v0\S* = )(?:dso_local )?internal (addrspace\([14]\) )global ", re.M)
+_ORDERED = re.compile(r" seq_cst seq_cst\b")
+_STATIC = re.compile(
+    r"^(@(?!_ZZ)\S+ = )(?:dso_local )?internal (addrspace\([14]\) )((?:global|constant) .*"
+    r"\b(?:zeroinitializer|undef)\b)",
+    re.M,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,5 +163,5 @@ def _made(nvcc: str, told: tuple[str, ...], architecture: str, text: str) -> str
     # CUDA's atomic functions order nothing else (Programming Guide, "Atomic Functions").
     found = _ORDERED.sub(' syncscope("device") monotonic monotonic', found)
     # What a host writes to by name is not what the module says, though it is static.
-    found = _STATIC.sub(r"\1\2externally_initialized global ", found)
+    found = _STATIC.sub(r"\1\2externally_initialized \3", found)
     return lowered(found, architecture, "simplified")

@@ -142,7 +142,7 @@ def source_variant(source: Subject, genotype: Genotype) -> Variant:
 
 
 def _made(source: Subject, genotype: Genotype, level: str) -> tuple[str, Wanted]:
-    """The text that a variant of the source is at a level, and what of it is to be read."""
+    """Compile a variant of the source to a level; return the text and the parts of it to read."""
     row = COMPILED_LEVELS[level]
     text = row.made(open_nvcc(source, 1), source_variant(source, genotype))
     kernels = row.kernels_in(text, source.target.kernels)

@@ -1,4 +1,4 @@
-"""What a source can be compiled to that evolves: one row a level."""
+"""The levels below source: one row for each text that a compiler makes and a search changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CompiledLevel:
     Attributes:
         made: the text of a variant with the number 0.
         alone: the text of the same source on its own, not in a namespace.
-        to_ptx: what the assembler takes; None: the text is that.
+        to_ptx: makes PTX of the text; None: the text is PTX.
         kernel: finds the symbols of kernels in the text.
         function: finds those of functions with a body.
     """
@@ -77,4 +77,4 @@ COMPILED_LEVELS: Mapping[str, CompiledLevel] = {
         FUNCTION,
     ),
 }
-"""By the names of :data:`gi_cuda.grammar.LEVELS`."""
+"""Rows by the names that :data:`gi_cuda.grammar.LEVELS` has for levels."""

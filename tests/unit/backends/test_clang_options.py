@@ -1,4 +1,4 @@
-"""What clang is told of nvcc's options."""
+"""Options of nvcc translated for clang."""
 
 from __future__ import annotations
 

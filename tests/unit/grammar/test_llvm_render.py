@@ -1,4 +1,4 @@
-"""LLVM-IR as a grammar: what is a rule, what edits make of it, and how broken uses are repaired."""
+"""LLVM-IR as a grammar: rules, the effect of edits, repair of broken uses."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ OLDEST = 18
 """The oldest clang that compiles for the GPUs and headers of today."""
 
 _LIMIT = 20.0
-"""Seconds of wall time in which clang says what it is."""
+"""Seconds of wall time that ``clang --version`` may take."""
 
 _GONE = ("texture_fetch_functions.h", "curand_mtgp32_kernel.h")
 """Headers that clang includes and CUDA 13 no longer has."""
@@ -44,7 +44,7 @@ _ALWAYS = (
     *("-Xclang", "-fcuda-short-ptr", "-mllvm", "-nvptx-short-ptr"),
     *("-gline-tables-only", "-fdebug-compilation-dir=.", "-S", "-emit-llvm"),
 )
-"""IR as it is before optimisation, but with what optimisations are told of types."""
+"""Options for IR before optimisation that still has the types of accesses for the optimiser."""
 
 _TAKEN = re.compile(r"-(?:std=|[IDU]).*|-include|--?isystem")
 _APPROXIMATE = ("-fgpu-flush-denormals-to-zero", "-fgpu-approx-transcendentals", "-fapprox-func")
@@ -55,7 +55,7 @@ _MEANT = {
     "prec-sqrt=false": _APPROXIMATE[2:],
     "fmad=false": ("-ffp-contract=off",),
 }
-"""What options of nvcc are for clang."""
+"""Options of clang that stand for options of nvcc."""
 
 _ORDERED = re.compile(r" seq_cst seq_cst\b")
 _STATIC = re.compile(
@@ -103,14 +103,14 @@ def _candidates(newest: int) -> Iterator[tuple[str, ...]]:
 
 
 def _package(name: str, pattern: str) -> Path | None:
-    """The first file of a package that has a name like that."""
+    """Return the first file of a package that matches a pattern."""
     spec = importlib.util.find_spec(name)
     folders = spec.submodule_search_locations if spec else None
     return next((one for f in folders or () for one in sorted(Path(f).glob(pattern))), None)
 
 
 def ir_of(compiler: NvccCompiler, variant: Variant) -> str:
-    """The IR that clang makes of a variant, in which local variables are registers.
+    """Return the IR that clang makes of a variant, with local variables in registers.
 
     Args:
         variant: with the number 0.
@@ -124,7 +124,7 @@ def ir_of(compiler: NvccCompiler, variant: Variant) -> str:
 
 
 def source_ir(compiler: NvccCompiler, variant: Variant) -> str:
-    """The same of a source on its own, not as a variant in a namespace."""
+    """Return the IR of the source on its own, not as a variant in a namespace."""
     text = f"{compiler.front}{only(compiler, variant).text}\n"
     return _made(compiler.nvcc, _words(compiler, variant), compiler.architecture, text)
 
@@ -134,7 +134,7 @@ def _words(compiler: NvccCompiler, variant: Variant) -> tuple[str, ...]:
 
 
 def clang_options(options: Iterable[str]) -> Iterator[str]:
-    """What clang is told of nvcc's options: those that decide what is read, and how it rounds."""
+    """Translate nvcc's options: only those that decide what is read and how numbers are rounded."""
     taking = False
     for option in options:
         if taking or _TAKEN.fullmatch(option):
@@ -162,6 +162,6 @@ def _made(nvcc: str, told: tuple[str, ...], architecture: str, text: str) -> str
         found = read_text(made).replace(f"{scratch}/", "")
     # CUDA's atomic functions order nothing else (Programming Guide, "Atomic Functions").
     found = _ORDERED.sub(' syncscope("device") monotonic monotonic', found)
-    # What a host writes to by name is not what the module says, though it is static.
+    # The host may write to a static variable by its name.
     found = _STATIC.sub(r"\1\2externally_initialized \3", found)
     return lowered(found, architecture, "simplified")

@@ -57,7 +57,7 @@ def split(text: str) -> Sequence[str]:
 
 
 def _alone(text: str, functions: Collection[str], number: int) -> str:
-    """A module with only some of its functions, those that are no kernels under other names."""
+    """Return a module with some of its functions; those that are no kernels get other names."""
     kept = _BODY.sub(lambda found: found[0] if found["name"] in functions else "", text)
     kernels = KERNEL.findall(kept)
     new = {name: _owned(f"{name}${number}") for name in functions if name not in kernels}
@@ -65,7 +65,7 @@ def _alone(text: str, functions: Collection[str], number: int) -> str:
 
 
 def _reached(kernel: str, named: Mapping[str, set[str]]) -> set[str]:
-    """A kernel and the functions that it calls, directly or not."""
+    """Return a kernel and the functions that it calls, directly or not."""
     reached: set[str] = set()
     waiting = [kernel]
     while waiting:
@@ -77,13 +77,13 @@ def _reached(kernel: str, named: Mapping[str, set[str]]) -> set[str]:
 
 
 def _owned(name: str) -> str:
-    """A name in the namespace of the variant with the number 0."""
+    """Return a name in the namespace of the variant with the number 0."""
     name = name.replace(".", "$")
     return name if name.startswith("_ZN2v0") else f"_ZN2v0{len(name)}{name}Ev"
 
 
 def _joined(modules: Sequence[str]) -> str:
-    """The modules of kernels as one; what several of them have stands there once."""
+    """Put the modules of kernels into one; a text that several of them have comes once."""
     first = modules[0]
     found: dict[str, None] = {}
     for module in modules:

@@ -64,7 +64,7 @@ def _alone(content: str | bytes, architecture: str, stage: str) -> tuple[str, st
 
 
 def _answer(asked: tuple[str | bytes, str, str]) -> tuple[str, str]:
-    """What is wrong with a module, "" where nothing is, and what becomes of it."""
+    """Compile a module; return an error message ("" for none) and the result."""
     from gi_cuda.backends.cuda.llvm.pipeline import Stage, compiled
 
     content, architecture, stage = asked

@@ -21,14 +21,14 @@ _LEVEL = 3
 _FEATURES = re.compile(r'"target-features"="([^"]*)"')
 _DEBUGGING = re.compile(r",? !dbg !\d+")
 _COMDAT = re.compile(r"^\$\S+ = comdat \w+\n|(?<=[^\n]),? comdat(?:\(\$[^)]*\))?(?=[ ,\n])", re.M)
-"""Groups for a linker, which there is none of."""
+"""Marks for a linker; PTX is not linked."""
 _EMITTED = re.compile(r"\bemissionKind: \w+")
 
 
 class Stage(Enum):
-    """What becomes of a module.
+    """The result that a module is compiled to.
 
-    SIMPLIFIED: IR whose values all have names, with local variables in registers.
+    SIMPLIFIED: IR with a name for every value, and local variables in registers.
     OPTIMISED: PTX, after all optimisations, without line information.
     GENERATED: PTX; only code generation optimises.
     """
@@ -79,7 +79,7 @@ def _initialize() -> None:
 
 @cache
 def _shorten() -> None:
-    """From now on pointers to shared, constant and local memory have 32 bits in this process."""
+    """Make pointers to shared, constant and local memory 32 bits wide in this process."""
     llvm.set_option("gi-cuda", "-nvptx-short-ptr")
 
 
@@ -94,7 +94,7 @@ def _read(content: str | bytes) -> Any:
 
 
 def _features(content: str | bytes) -> str:
-    """What clang says that the GPU has, the version of PTX among it."""
+    """Return the features of the GPU that clang wrote down, among them the version of PTX."""
     found = _FEATURES.search(content) if isinstance(content, str) else None
     return found[1] if found else ""
 

@@ -105,7 +105,7 @@ class PtxCompiler:
         return {one.ident: one for part in found for one in part}
 
     def _lowered(self, variant: Variant) -> Phenotype | BuildFailure:
-        """A variant whose text is no PTX yet."""
+        """Make PTX of a variant's text, and read that."""
         assert self.to_ptx is not None
         try:
             text = self.to_ptx(variant.text, self.nvcc.architecture)
@@ -235,7 +235,7 @@ def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
 
 
 def only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
-    """A variant with the number 0, preprocessed.
+    """Preprocess a variant with the number 0.
 
     Raises:
         UserError: it cannot be.
@@ -296,7 +296,7 @@ def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) ->
 
 
 def does_not_compile(message: str) -> UserError:
-    """What is said of a source that does not compile."""
+    """Return the error for a source that does not compile."""
     return UserError(
         f"the source does not compile: {message}",
         hint="see [build] in target.toml (include, define, standard, options)",

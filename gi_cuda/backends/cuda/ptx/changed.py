@@ -1,8 +1,8 @@
 """The kernels of a PTX variant that are not those of the reference, as a module of their own.
 
-As with sources (:mod:`gi_cuda.backends.compile.lending`), what an edit does not touch is launched
-from the reference's binary, and need not be assembled again. Kernels that reach a variable of the
-module are never lent, since two copies of such a kernel would not share it.
+As with sources (:mod:`gi_cuda.backends.compile.lending`), kernels that an edit does not touch are
+launched from the reference's binary, and need not be assembled again. Kernels that reach a variable
+of the module are never lent, since two copies of such a kernel would not share it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = re.compile(r"\.(?:entry|func)\s+(?:\([^()]*\)\s*)?([\w$]+)|([\w$]+)(?:\[
 _VARIABLE = re.compile(r"(?:\.visible )?\.(?:global|const)\b")
 _VARIABLE = re.compile(r"(?:\.(?:visible|weak|common)\s+)?\.(?:global|const)\b")
 _TABLE = "switch_$_table"
-"""In names of what LLVM makes of a ``switch``: nobody writes to it."""
+"""Part of the names of tables that LLVM makes of a ``switch``; nobody writes to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class _Module:
     needs: Mapping[str, frozenset[str]]
 
     def said(self, kernel: str) -> list[str]:
-        """What a kernel is, wherever it stands in a module."""
+        """Return the texts that a kernel consists of, without its place in the module."""
         return [unnumbered(self.items[name]) for name in sorted(self.needs[kernel])]
 
     def lendable(self, kernel: str) -> bool:
-        """Whether a kernel reaches no variable that has a state."""
+        """Tell whether a kernel reaches no variable that threads or the host may write to."""
         return not any(
             _VARIABLE.match(self.items[name]) and "2v0" in name and _TABLE not in name
             for name in self.needs[kernel]

@@ -1,1 +1,1 @@
-"""Texts of instructions: what PTX and LLVM-IR have in common."""
+"""Texts of instructions: the parts that PTX and LLVM-IR share."""

@@ -65,7 +65,7 @@ class Instruction:
 
     @property
     def merges(self) -> bool:
-        """Whether it is a phi, which reads its operands at the ends of other blocks."""
+        """Tell whether it is a phi, which reads its operands at the ends of other blocks."""
         return self.opcode == "phi"
 
     def reading(self, texts: Mapping[int, str], registers: Iterable[str]) -> Instruction:

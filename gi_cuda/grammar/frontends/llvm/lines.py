@@ -1,4 +1,4 @@
-"""Which lines of source LLVM-IR was made of, as its debug information says.
+"""Source lines of LLVM-IR instructions, as its debug information tells them.
 
 An instruction names a location (``!dbg !31``): a line, a scope, and where that was inlined the
 location of the call. A scope belongs to a file (LLVM, "Source Level Debugging").
@@ -20,7 +20,7 @@ _FIELD = re.compile(r'(\w+): (?:"([^"]*)"|!?(\w+))')
 _LOCATION = re.compile(r"!dbg !(\d+)")
 
 _Nodes = Mapping[str, Mapping[str, str]]
-"""By number, the fields of a node of debug information."""
+"""Fields of each node of debug information, by the number of the node."""
 
 
 def origins(grammar: InstructionGrammar) -> Mapping[str, SourceLines]:

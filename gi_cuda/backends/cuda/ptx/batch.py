@@ -72,12 +72,11 @@ class PtxCompiler:
     makes: ClassVar[type[Binary]] = CudaBinary
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """Of the assembler: a module is all that it reads."""
+        """Of the assembler: a module is all that it reads, whatever made it."""
         nvcc = self.nvcc
         told = [*without_places(nvcc.options), "", *without_places(options), ""]
         named = (*nvcc.kernels, "", *nvcc.symbols)
-        made = str(self.to_ptx and self.to_ptx.__name__)
-        tools = (of_tool(), type(self).__name__, made, of_program(nvcc.nvcc), nvcc.architecture)
+        tools = (of_tool(), type(self).__name__, of_program(nvcc.nvcc), nvcc.architecture)
         return digest([*tools, *nvcc.way.told, *told, *named])
 
     @property

@@ -71,7 +71,7 @@ class StoredRun:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with open_store(folder):
-            pass  # raises if there is no run, or if this version cannot read it
+            pass  # it is there, and of a version that can be read
 
     def record(self, best: int = 5) -> RunRecord:
         """Return the run as ``gi-cuda show --json`` prints it.
@@ -127,7 +127,7 @@ def open_run(path: str | Path) -> StoredRun:
     return StoredRun(Path(path))
 
 
-# Each parameter is an option of the command line; only ``seconds`` differs from its option, --time.
+# Each parameter is an option of the command line; ``seconds`` alone differs from its own.
 def evolve(
     target: str | Path,
     run: str | Path | None = None,
@@ -146,27 +146,26 @@ def evolve(
     """Search, and validate the best on the held-out cases, as ``gi-cuda evolve`` does.
 
     Args:
-        target: folder of the target, or its ``target.toml``.
-        backend: ``host``, ``cuda``, or ``auto`` (``cuda`` if a GPU can be used, else ``host``).
+        target: its folder, or its ``target.toml``.
+        backend: ``host``, ``cuda``, or ``auto``: ``cuda`` where a GPU can be used.
         run: folder for the run; by default ``runs/<target>-<number>``.
-        level: the text that evolves: ``source`` or ``ptx``.
-        start: an earlier run on the same source, as ``--from`` names it. The search starts from
-            its winner; by default from the reference.
-        preset: name of a preset, as ``--preset`` takes it, or a :class:`Preset` of your own.
+        level: what evolves: ``source``, ``ptx`` or ``llvm``.
+        start: a run on the same source whose winner to start from, as ``--from`` names it; by
+            default the reference.
+        preset: its name as ``--preset`` takes it, or an object of your own.
         settings: the numbers of the search; by default the preset's own.
-        seed: seed of the random number generator.
-        edits: the set of edits, as ``--edits`` names it; by default the preset's own.
-        seconds: time limit of the search. The search then stops cleanly and validates its best
-            individuals. The time for baseline and validation comes on top, unlike with ``--time``.
-        untested: also make changes that no test case covers.
-        progress: called after every evaluation and every generation. An exception that it raises
-            ends the search; ``gi-cuda resume`` continues the search.
+        edits: what may change, as ``--edits`` names it; by default what the preset changes.
+        seconds: to search; then it stops cleanly, and validates what it has. Baseline and
+            validation come on top, unlike with ``--time``.
+        untested: make changes that no case tests, too.
+        progress: called after every evaluation and every generation. What it raises ends the
+            search, and ``gi-cuda resume`` goes on with it.
 
     Raises:
-        UserError: the target, the start, the preset or the back end has an error that the user
-            must correct first.
+        UserError: something about the target, the start, the preset or the back end has to be
+            mended first.
     """
-    set_one_thread()  # for the processes that the search starts
+    set_one_thread()  # for the processes that it starts
     preset = named_preset(preset)
     chosen = find_preset(preset, "preset")
     begun = None if start is None else predecessor(Path(start), Path(target))

@@ -145,30 +145,30 @@ class RunRecord:
     """A run.
 
     Attributes:
-        gi_cuda: version of gi-cuda that wrote this record.
-        run, target: folders of the run and the target.
-        backend, device, versions: back end, device and tool versions of the measurements.
-        commit: git commit of the source, in words; "" if it was in no repository.
-        gpu: whether the device is a GPU; times on a CPU say nothing about a GPU.
-        level: ``source`` or ``ptx``: the code that evolves.
-        edits: name of the set of rule types.
+        gi_cuda: the version that wrote this record.
+        run, target: their folders.
+        backend, device, versions: what it was measured with.
+        commit: of the repository that the source was in; "" where it was in none.
+        gpu: whether that is a GPU; times of a CPU say nothing of one.
+        level: what evolves, ``source``, ``ptx`` or ``llvm``.
+        edits: the set of rule types.
         plan: preset, seed and all numbers of the search.
-        started: start of the search; None: the reference.
-        target_hash, grammar_hash: hashes of the target and of its grammar.
+        started: what it started from; None: from the reference.
+        target_hash, grammar_hash: of what it depends on.
         reference_seconds: median time of the reference on the train cases.
-        noise_floor: noise floor, as a fraction.
-        near_limit: memory throughput of the reference and of the winner on the train cases, by
-            name; empty if unknown.
-        untested: code that no case tests; None in runs of older versions.
-        generations: the generations, in order.
-        phases: total time by phase, seconds.
-        individuals: the best individuals, best first; uncertain ones if none is faster.
-        winner: the winner; None if there is none.
-        acceptance: result of the last ``validate``; None if there was none.
-        rest: for a run of ``tune``: upper bound, with 95 % confidence, of the speed of the best
-            unmeasured configuration over that of the best measured one; 0 if all are measured;
-            None if too few are measured, and for other runs.
-        commands: commands that repeat the search and verify its winner, or that search further.
+        noise_floor: as a fraction.
+        near_limit: how near the memory's limit the reference is on the train cases, and the
+            individual that won, by name; none where that is not known.
+        untested: what no case tests; None in runs of before that was looked for.
+        generations: in order.
+        phases: where the time of all went, seconds.
+        individuals: the best, best first; the uncertain ones where none is faster.
+        winner: None where there is none.
+        acceptance: what ``validate`` said last; None where it was not asked.
+        rest: of a run of ``tune``: the speed of the best configuration that was not measured over
+            that of the best that was is at most this, with 95 % confidence; 0 where none is left;
+            None where too few are measured, and for other runs.
+        commands: those that reproduce the search and verify its winner, or search further.
     """
 
     gi_cuda: str

@@ -13,6 +13,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype, canonical
+from gi_cuda.grammar import front_end
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.kinds import Objective
@@ -257,20 +258,22 @@ def find_individual(store: Store, folder: Path, individual: int) -> Individual:
 
 
 def predecessor(folder: Path, target: Path) -> Start:
-    """Return a run's winner, minimized if possible, as the start of another run on its target.
+    """The winner of a run, minimized where it was, as the start of another run on its target.
 
     Args:
-        folder: folder of the run.
+        folder: the run's.
         target: the target's folder or its ``target.toml``.
 
     Raises:
-        UserError: there is no run in the folder, the run has no winner, its target is another one
-            or has changed, or it evolves PTX.
+        UserError: there is no such run, it has no winner, its target is another one or has
+            changed, or it evolves no source.
     """
     with open_store(folder) as store:
-        if store.get("level", "source") != "source":
+        level = str(store.get("level", "source"))
+        if level != "source":
             raise UserError(
-                "this run evolves PTX itself, and only source can be started from",
+                f"this run evolves {front_end(level).name} itself, and only source can be started"
+                " from",
                 where=str(folder),
                 hint=f"go on with it: gi-cuda resume {folder} --generations N",
             )

@@ -6,12 +6,14 @@ end of the socket is closed, for whatever reason, or when no request came for a 
 
 from __future__ import annotations
 
+import atexit
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from gi_cuda.backends.leash import everything
@@ -72,6 +74,51 @@ class Helper:
         """Close the socket and end the helper."""
         self._line.close()
         self._process.end()
+
+
+class HelperPool:
+    """Helpers of one module, which any number of threads ask; they end with this process.
+
+    Args:
+        module: that each runs.
+        most: how many there are at a time.
+        patience: seconds after which one is given up that does not answer.
+    """
+
+    def __init__(self, module: str, most: int, patience: float) -> None:
+        self._module, self._patience = module, patience
+        self._free: SimpleQueue[Helper | None] = SimpleQueue()
+        for _ in range(most):
+            self._free.put(None)  # one that could be started
+        atexit.register(self._close)
+
+    def ask(self, what: Any) -> Any:
+        """Return the answer of one that has nothing else to do.
+
+        Raises:
+            Exception: one of :data:`GONE`.
+        """
+        found, answer = self._free.get(), None
+        try:
+            found = found or self._started()
+            answer = found.ask(what, self._patience)
+        finally:
+            if found and answer is None:
+                found.close()
+            self._free.put(found if answer is not None else None)
+        return answer
+
+    def _started(self) -> Helper:
+        helper = Helper(self._module)
+        helper.give_way()
+        return helper
+
+    def _close(self) -> None:
+        """End those that have nothing to do."""
+        with suppress(Empty):
+            while True:
+                if found := self._free.get_nowait():
+                    found.close()
 
 
 def serve(answer: Callable[[Any], Any], idle: float) -> None:

@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Turn the source into a grammar: SOURCE.bnf with its rules, SOURCE.scope with their places.
 
-    With --level ptx, write the PTX of a target and its SOURCE.ptx.bnf.
+    With --level ptx or llvm, write the PTX or LLVM-IR of a target and its .bnf.
     """
     if check_level(level).compiled:
         _convert_compiled(target, level, kernel, output, explain=explain, force=force)

@@ -144,7 +144,7 @@ def command(
     ] = None,
     until: Annotated[float | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Evolve a target's source or its PTX; ends with the best individual validated on held-out
+    """Evolve a target's source, PTX or LLVM-IR; ends with the best individual validated on held-out
     cases."""
     begun_at = clock.monotonic()
     backend = chosen_backend(backend)

@@ -61,7 +61,7 @@ def command(  # typer makes an option of each parameter
         choice(
             "--format",
             FORMATS,
-            "diff, for git apply; mail, for git am; or ptx, the module of a run on PTX.",
+            "diff, for git apply; mail, for git am; or ptx, the module of a run on PTX or LLVM-IR.",
         ),
     ] = "diff",
     chosen: Annotated[
@@ -100,7 +100,7 @@ def command(  # typer makes an option of each parameter
     """Write the winner as a patch of the original file, after building and verifying just that
     file: no loop guards, changed configuration values as the source's own defaults.
 
-    Of a run on PTX, write the winner's whole PTX.
+    Of a run on PTX or LLVM-IR, write the winner's whole PTX.
     Exit status 1, and nothing is written, where the file is not certainly faster."""
     follow(run, target)
     if output is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.cuda.backend import open_nvcc
-from gi_cuda.backends.cuda.ptx.batch import kernels_in, own_functions, ptx_of
+from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
@@ -32,14 +31,14 @@ def open_subject(
 
     Args:
         path: the target's folder or its ``target.toml``.
-        backend: one of :data:`gi_cuda.BACKENDS`; not every back end runs every level.
+        backend: one of :data:`gi_cuda.BACKENDS`; not every one runs every level.
         level: one of :data:`~gi_cuda.grammar.LEVELS`.
-        bnf, scope: for source: files of an edited grammar, used instead of the converted one.
-        edits: for source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
-        start: for PTX: the winner of the source that is compiled; None for the target's own source.
+        bnf, scope: of the source: a grammar edited by hand, in place of the converted one.
+        edits: of the source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
+        start: of a compiled level: the source that is compiled, if not the target's own.
 
     Raises:
-        UserError: the target, the source, a grammar file or nvcc is invalid.
+        UserError: whatever is wrong with the target, the source, the grammar files or nvcc.
     """
     language = check_level(level, backend)
     if not language.compiled:
@@ -73,12 +72,12 @@ def check_source(subject: Subject) -> Subject:
     """
     if not subject.compiled:
         return subject
-    name, level = subject.front_end.name, subject.level
+    name = subject.front_end.name
     raise UserError(
         f"this run evolves {name}, which has no source-level patch",
         where=str(subject.target.folder),
-        hint=f"gi-cuda patch RUN --format {level} writes the {name}; gi-cuda explain RUN names the"
-        " source lines of each change",
+        hint="gi-cuda patch RUN --format ptx writes its PTX; gi-cuda explain RUN names the source"
+        " lines of each change",
     )
 
 
@@ -123,10 +122,10 @@ def compiled_subject(source: Subject, level: str, start: Start | None = None) ->
         UserError: there is no compiler, the source does not compile, or the start is not a variant
             of it.
     """
-    language, compile_ = front_end(level), COMPILERS[level]
+    language = front_end(level)
     base = source.original if start is None else source.read(start.genotype)
-    reference = compile_(source, source.original)
-    text, wanted = reference if start is None else compile_(source, base)
+    reference = _made(source, source.original, level)
+    text, wanted = reference if start is None else _made(source, base, level)
     name = Path(source.grammar.source.name).with_suffix(language.suffixes[0]).name
     program = language.read(Source(name, text), wanted)
     fixed = tuple(
@@ -146,11 +145,9 @@ def source_variant(source: Subject, genotype: Genotype) -> Variant:
     return candidate(source, genotype).variant(0)
 
 
-def _ptx(source: Subject, genotype: Genotype) -> tuple[str, Wanted]:
-    ptx = ptx_of(open_nvcc(source, 1), source_variant(source, genotype))
-    return ptx, Wanted(kernels_in(ptx, source.target.kernels), functions=own_functions(ptx))
-
-
-COMPILERS: Mapping[str, Callable[[Subject, Genotype], tuple[str, Wanted]]] = {"ptx": _ptx}
-"""By level, a function that compiles a variant of the source. It returns the compiled text, and
-which parts of it to read."""
+def _made(source: Subject, genotype: Genotype, level: str) -> tuple[str, Wanted]:
+    """Compile a variant of the source to a level; return the text and the parts of it to read."""
+    row = COMPILED_LEVELS[level]
+    text = row.made(open_nvcc(source, 1), source_variant(source, genotype))
+    kernels = row.kernels_in(text, source.target.kernels)
+    return text, Wanted(kernels, functions=row.own_functions(text))

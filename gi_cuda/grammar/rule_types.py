@@ -30,27 +30,26 @@ class Join(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The properties of a rule type.
+    """Behaviour of the rules of a type.
 
     Attributes:
-        words: noun for a rule of the type, in messages.
-        edits: the smallest edit set that contains the type: ``paper``, ``full``, ``numbers``,
-            ``loops``, ``transforms`` or ``ptx``.
-        join: syntax that joins inserted donors with the rule's own text.
-        deleted: text that replaces a deleted rule; None if rules of the type cannot be deleted.
-        condition: True if the type is a condition. If a grammar has types beyond the paper's,
-            places of conditions take conditions of any type.
-        valued: True if rules are expressions, which only go to places that take their C++ type.
-        tight: True if a rule may be part of a larger expression, so that a donor needs parentheses.
-        specials: special donors, which stand for no place in the source: their texts by name; for
-            transformations, a sentence for users in place of the text. If not empty, the type has
-            no other donors.
-        added: phrase for users that says where the first special donor of its kind appears.
-        stepped: True if the donors are the steps (see :mod:`gi_cuda.grammar.steps`) of the source's
-            own numbers; each place takes the steps of its own number.
-        gap: True if rules have no text: statements can be inserted there, and nothing else.
-        transforms: True if the donors are the choices of a transformation. Each place has only the
-            choices that its transformation found for it, or that patches offer for it.
+        words: what a rule of it is, for people.
+        edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers``,
+            ``loops`` or ``instructions``.
+        join: how inserted donors are joined with the rule's own text.
+        deleted: what stands for a deleted rule; None where it cannot be deleted.
+        condition: whether it is a condition. Places of conditions take conditions of any type where
+            there are finer types than the paper's.
+        valued: whether it is an expression, which goes only where its type is taken.
+        tight: whether it may stand within an expression, from which a donor must not come apart.
+        specials: donors, by name, that stand for no place in the source, with their text; those of
+            transformations with a sentence. The type has no others.
+        added: where a special donor comes that is the first of its kind, for people.
+        stepped: whether its donors are special ones that each source has its own of: the numbers
+            that are a step from one of its places, of which each place takes those of its own.
+        gap: whether it has no text, so that statements go before it and that is all.
+        transforms: whether its donors are the choices of a transformation, of which each place has
+            those that its family found for it, or that patches have for it.
     """
 
     words: str
@@ -76,7 +75,7 @@ def _value(words: str, *, tight: bool) -> Kind:
 
 
 def _operand(words: str) -> Kind:
-    return Kind(words, "ptx", deleted=None)
+    return Kind(words, "instructions", deleted=None)
 
 
 def _transformation(words: str, choices: Mapping[str, str]) -> Kind:
@@ -282,13 +281,15 @@ class RuleType(StrEnum):
     )
     USUAL = "usual", _transformation("the versions of a kernel", _VERSIONS)
     IDEA = "idea", Kind("a change that a patch makes", "transforms", deleted=None, transforms=True)
-    JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
+    JUMP = "jump", Kind("a jump", "instructions", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
+    B8 = "b8", _operand("an 8-bit register")
     B16 = "b16", _operand("a 16-bit register")
     B32 = "b32", _operand("a 32-bit register")
     B64 = "b64", _operand("a 64-bit register")
     F32 = "f32", _operand("a 32-bit floating-point register")
     F64 = "f64", _operand("a 64-bit floating-point register")
+    PTR = "ptr", _operand("a pointer")
     IMM = "imm", _operand("a literal")
 
     @property
@@ -306,11 +307,12 @@ ALL_TYPES = PAPER_TYPES | {kind for kind in RuleType if kind.kind.edits == "full
 TRANSFORMS = frozenset(kind for kind in RuleType if kind.kind.transforms)
 """The types of transformations of whole kernels and loops."""
 
-OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx") - {RuleType.JUMP}
-"""Types of the operands that PTX instructions read: registers, by declared type, and literals.
+OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "instructions") - {
+    RuleType.JUMP
+}
+"""What instructions read: registers by their type, and literals.
 
-Instructions themselves are of type ``STATEMENT``; jumps are of type ``JUMP``, which allows only
-insertions before the jump.
+Instructions are statements; before a jump something may be inserted.
 """
 
 EDIT_SETS: dict[str, frozenset[RuleType]] = {

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.compile.cubin import name_parts
-from gi_cuda.backends.cuda.ptx.batch import check_assembles, kernels_in, names_alone
-from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines
+from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
+from gi_cuda.backends.cuda.ptx.batch import check_assembles
+from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair, without_lines
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.levels import source_variant
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import Run
-from gi_cuda.subject import Compiled, Subject
+from gi_cuda.subject import Compiled
 
 _POINTER = re.compile(r"^\.global[^\n]*\bgi_(?:kernel|symbol)_\d+ = [^\n]*\n", re.M)
 """PTX of the pointers that gi-cuda adds to a source to find its kernels."""
@@ -39,10 +40,10 @@ class PtxModule:
 
 
 def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxModule:
-    """Validate a genotype of a PTX run on the held-out cases, and make a module of it.
+    """Validate a genotype of a run below source on the held-out cases, and make a module of it.
 
     Raises:
-        UserError: the run evolves source, or the genotype fails on the held-out cases.
+        UserError: the run evolves source, or the genotype fails.
     """
     subject = run.subject
     if subject.compiled is None:
@@ -56,15 +57,19 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
     validation = run.tools.certification.certified(one, measured)
     if not validation.correct:
         raise UserError(
-            f"the PTX fails on the held-out cases: {validation.message}",
+            f"the {subject.front_end.name} fails on the held-out cases: {validation.message}",
             where=f"{winner}: {genotype}",
             hint="choose another with --individual (gi-cuda show lists the best)",
         )
     source = subject.source
     compiler = open_nvcc(source, 1)
     variant = source_variant(source, subject.compiled.base)
-    names = names_alone(compiler, variant, subject.parsed.text) or SymbolNames({})
-    text = without_lines(subject.render(genotype, None))
+    level, gpu = COMPILED_LEVELS[subject.level], compiler.architecture
+    unchanged = level.ptx(subject.parsed.text, gpu)
+    # None where a source on its own is other code.
+    paired = pair(unchanged, level.ptx(level.alone(compiler, variant), gpu))
+    names = paired or SymbolNames({})
+    text = without_lines(level.ptx(subject.render(genotype, None), gpu))
     alone = names.outward(text)
     if names.inward(alone) != text:
         names, alone = SymbolNames({}), text
@@ -74,7 +79,11 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
     head = "".join(
         f"// {line}\n" for line in _head(run, subject.compiled, winner, genotype, validation)
     )
-    head += "".join(f"// {line}\n" for line in _kernels(subject, names))
+    kernels = COMPILED_LEVELS["ptx"].kernels_in(unchanged, subject.target.kernels)
+    head += "".join(
+        f"// Kernel {name_parts(symbol)[-1]}: {names.alone.get(symbol, symbol)}\n"
+        for symbol in kernels
+    )
     text = f"{head}{alone}"
     if wrong := check_assembles(compiler, text, subject.options(genotype.configuration)):
         raise RuntimeError(f"the module does not assemble: {wrong}")
@@ -100,15 +109,11 @@ def _head(
     yield f"PTX of {made_of}, changed by gi-cuda: {winner} of {run.folder.name}."
     yield f"Speed-up over the source as it is: {validation.overall} on the held-out cases of"
     yield f"{subject.target.name} ({run.store.get('device')})."
-    yield f"Changes of nvcc's PTX: {genotype if genotype.edits else 'none'}"
+    made = "nvcc's PTX" if run.subject.level == "ptx" else f"clang's {subject.front_end.name}"
+    yield f"Changes of {made}: {genotype if genotype.edits else 'none'}"
     settings = compiled.base.configuration.settings
     yield f"Configuration: {' '.join(map(str, settings)) or 'the default one'}"
     if launched := subject.launch_values(genotype.configuration):
         yield f"To be launched as for: {launched}"
     if options := subject.options(genotype.configuration):
         yield f"To be assembled with: nvcc {' '.join(options)}"
-
-
-def _kernels(subject: Subject, names: SymbolNames) -> Iterator[str]:
-    for symbol in kernels_in(subject.parsed.text, subject.target.kernels):
-        yield f"Kernel {name_parts(symbol)[-1]}: {names.alone.get(symbol, symbol)}"

@@ -1,4 +1,5 @@
-"""A small search on PTX on the device, the commands after it, and one from a source's winner."""
+"""Small searches on PTX and LLVM-IR on the device, what comes after them, and one that starts from
+a winner of the source; through the command line as users start it."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.winner import Winner
+from gi_cuda.backends.cuda.llvm.clang import find_clang
+from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.store import Store
@@ -28,10 +31,16 @@ def target(tmp_path: Path) -> Path:
     return folder
 
 
-def test_from_check_to_a_module_of_its_own(target: Path, tmp_path: Path) -> None:
-    checked = cli("check", target, "--backend", "cuda", "--level", "ptx", cwd=tmp_path)
+@pytest.mark.parametrize("level", ["ptx", "llvm"])
+def test_from_check_to_a_module_of_its_own(level: str, target: Path, tmp_path: Path) -> None:
+    if level == "llvm":
+        try:
+            find_clang()
+        except UserError as error:
+            pytest.skip(error.what)
+    checked = cli("check", target, "--backend", "cuda", "--level", level, cwd=tmp_path)
     assert checked.returncode == 0
-    evolved = cli("evolve", target, "--level", "ptx", *SEARCH, "--run", "run", cwd=tmp_path)
+    evolved = cli("evolve", target, "--level", level, *SEARCH, "--run", "run", cwd=tmp_path)
     assert evolved.returncode == 0
     assert cli("resume", "run", "--generations", 3, cwd=tmp_path).returncode == 0
     assert cli("show", "run", cwd=tmp_path).returncode == 0

@@ -74,7 +74,7 @@ class Importer:
             UserError: the file cannot replace the target's kernels; see
                 :func:`gi_cuda.backends.cuda.imports.imported.read_import`.
         """
-        if "ptx" not in backend_named(self.subject.backend).compiled_levels:
+        if not backend_named(self.subject.backend).compiled_levels:
             raise UserError(
                 f"the {self.subject.backend} back end does not run code of a GPU",
                 where=str(one.file),

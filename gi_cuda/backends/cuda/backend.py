@@ -166,13 +166,15 @@ def _architecture() -> str:
 
 
 def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> Compiler:
-    """Return the compiler of a subject: nvcc for a source, its ptxas for PTX."""
+    """Nvcc as the compiler of a source, its ptxas as that of what evolves at another level."""
+    from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
     from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
 
     nvcc = nvcc_compiler(subject.source, jobs, toolkit, architecture)
-    if subject.level == "ptx":
-        return PtxCompiler(nvcc, subject.grammar.source.name)
-    return nvcc
+    if not subject.compiled:
+        return nvcc
+    to_ptx = COMPILED_LEVELS[subject.level].to_ptx
+    return PtxCompiler(nvcc, subject.grammar.source.name, to_ptx)
 
 
 def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
@@ -286,7 +288,7 @@ def _sanitizer(compiler: Compiler, tool: str) -> Sanitizer:
 
 BACKEND = Backend(
     gpu=True,
-    compiled_levels=("ptx",),
+    compiled_levels=("ptx", "llvm"),
     open=_open,
     compiler=_compiler,
     device_maker=_device_maker,

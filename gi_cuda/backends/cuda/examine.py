@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 from gi_cuda.backends.cuda.driver import Driver, query
-from gi_cuda.backends.cuda.imports.llvm import INSTALL
+from gi_cuda.backends.cuda.llvm.clang import find_clang
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.backend import Examined, examined
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.llvm.syntax import INSTALL
 
 
 def examine() -> Iterator[Examined]:
@@ -31,11 +33,17 @@ def examine() -> Iterator[Examined]:
         "compute-sanitizer", "validates memory accesses", "pip install nvidia-cuda-sanitizer-api"
     )
     yield Examined("llvmlite", _installed("llvmlite"), f"reads LLVM-IR; {INSTALL}", optional=True)
+    yield replace(examined("clang", _clang), optional=True)
 
 
 def _nvcc() -> str:
     toolkit = find_toolkit()
     return f"nvcc {toolkit.version} ({toolkit.nvcc}, from {toolkit.origin})"
+
+
+def _clang() -> str:
+    clang = find_clang()
+    return f"clang {clang.version} ({clang.words[0]})"
 
 
 def _devices(driver: Driver) -> Iterator[Examined]:

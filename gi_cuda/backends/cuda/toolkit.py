@@ -77,7 +77,7 @@ class Toolkit:
 
 
 @cache
-def _header_folders() -> tuple[Path, ...] | None:
+def header_folders() -> tuple[Path, ...] | None:
     """Return the installed toolkit's include folders; None if no toolkit is installed."""
     try:
         nvcc = find_toolkit().nvcc
@@ -90,7 +90,7 @@ def _header_folders() -> tuple[Path, ...] | None:
 
 def brings_header(name: str) -> bool:
     """Tell whether a header comes with CUDA's toolkit: the installed one, or else any."""
-    folders = _header_folders()
+    folders = header_folders()
     if folders is None:
         return HEADERS.match(name) is not None
     return any((folder / name).is_file() for folder in folders)

@@ -12,19 +12,19 @@ _ORDERS: Final = re.compile(
       | \b(?:sync|arrive|wait|arrive_and_wait|thread_rank|memory_order\w*)\b | \bvolatile\b
       | \b(?:shfl\w*|ballot|match_a\w+|reduce\w*|\w+_scan\w*|\w*partition|coalesced_threads)\b
       | \b(?:bar|barrier|membar|fence|atom|red|shfl|vote|activemask)\.
-      | \b(?:bar|barrier|membar|fence|mbarrier|atom|cp\.async)\b""",
+      | \b(?:bar|barrier|membar|fence|mbarrier|atom|cp\.async|cmpxchg)\b""",
     re.VERBOSE,
 )
 """Constructs that order the actions of threads."""
 
 _ORDERS_BLOCKS: Final = re.compile(
     r"\b(?:__threadfence|atomic)\w*\b|\bvolatile\b|\bmemory_order\w*\b|\bsync\b"
-    r"|\b(?:membar|fence|atom|red)\."
+    r"|\b(?:membar|fence|atom|red)\.|\b(?:fence|cmpxchg)\b"
 )
 """Constructs that order accesses to memory that blocks share."""
 
 _FLOW: Final = re.compile(
-    r"\b(?:if|else|for|while|do|switch|case|return|break|continue|goto|bra|ret|exit)\b|[?{}]|@!?%"
+    r"\b(?:if|else|for|while|do|switch|case|return|break|continue|goto|br|bra|ret|exit)\b|[?{}]|@!?%"
 )
 """Constructs that decide which threads reach a place, and how often."""
 

@@ -410,6 +410,8 @@ class RaceWatch:
         if one.binary is not None or one.compiler is not None:
             return False
         whole = unmodified(self.subject)
+        if self.subject.compiled and one.own is None:  # optimisations change lines far from edits
+            return what(whole.text, one.text)
         before = self.compiler.preprocess([whole.variant(1)])[1]
         after = one.compiled_by(self.compiler).preprocess([one.variant(1)])[1]
         if isinstance(before, Phenotype) and isinstance(after, Phenotype):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gi_cuda.grammar.frontends.cuda.branches import count_branches
 from gi_cuda.grammar.frontends.cuda.parsed_text import load_cuda, read_cuda
+from gi_cuda.grammar.frontends.llvm.parsed_text import read_llvm
 from gi_cuda.grammar.frontends.ptx.parsed_text import read_ptx
 from gi_cuda.grammar.interface import FrontEnd
 
@@ -11,6 +12,7 @@ FRONT_ENDS = (
     FrontEnd("source", "CUDA", (".cu", ".cuh"), read_cuda, load_cuda, count_branches),
     # Move and swap are two of GEVO's six mutations.
     FrontEnd("ptx", "PTX", (".ptx",), read_ptx, pairs=1 / 3),
+    FrontEnd("llvm", "LLVM-IR", (".ll",), read_llvm, pairs=1 / 3),
 )
 
 LEVELS = tuple(dict.fromkeys(one.level for one in FRONT_ENDS))

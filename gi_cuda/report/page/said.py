@@ -121,7 +121,7 @@ def said(run: WholeRun) -> Said:
 
 def _patch(run: WholeRun) -> Iterator[str]:
     if run.record.winner is not None:
-        option = "--format ptx" if run.record.level == "ptx" else "--check"
+        option = "--check" if run.record.level == "source" else "--format ptx"
         yield f"gi-cuda patch {shlex.quote(run.folder)} {option}"
 
 

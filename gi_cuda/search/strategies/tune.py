@@ -128,7 +128,7 @@ class Beside:
 def _demand_parameters(kind: SearcherKind, subject: Subject) -> None:
     if subject.compiled:
         raise UserError(
-            "to tune varies parameters, and PTX has none",
+            "to tune varies parameters, which only source has",
             where="--preset",
             hint="choose another preset without a searcher, or leave --level out",
         )

@@ -15,7 +15,8 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.driver import query
-from gi_cuda.backends.cuda.ptx.batch import PtxCompiler, kernels_in, own_functions, ptx_of
+from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
+from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli import app
@@ -23,7 +24,8 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.ptx.grammar import convert_ptx
 from gi_cuda.search.strategies.barracuda import PRESET
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
@@ -72,10 +74,11 @@ def binary(built: Built) -> CudaBinary:
     return built
 
 
-def ptx_grammar(nvcc: NvccCompiler, file: Path) -> PtxGrammar:
+def ptx_grammar(nvcc: NvccCompiler, file: Path) -> InstructionGrammar:
     include = f"-I{file.parent / 'include'}"
-    ptx = ptx_of(nvcc, Variant(0, file.read_text("utf-8"), {}, ("-std=c++17", include)))
-    return convert_ptx(Source("k.ptx", ptx), kernels_in(ptx, ()), own_functions(ptx))
+    level = COMPILED_LEVELS["ptx"]
+    ptx = level.made(nvcc, Variant(0, file.read_text("utf-8"), {}, ("-std=c++17", include)))
+    return convert_ptx(Source("k.ptx", ptx), level.kernels_in(ptx, ()), level.own_functions(ptx))
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -195,7 +198,8 @@ def test_mutate_says_how_many_assemble_and_shows_diffs() -> None:
     ("level", "backend", "message"),
     [
         ("ptx", "host", "the host back end does not run PTX"),
-        ("llvm", "cuda", "there is no level 'llvm'"),
+        ("llvm", "host", "the host back end does not run LLVM-IR"),
+        ("cubin", "cuda", "there is no level 'cubin'"),
     ],
 )
 def test_levels_that_cannot_be_opened(level: str, backend: str, message: str) -> None:

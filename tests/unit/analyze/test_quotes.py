@@ -7,7 +7,8 @@ import pytest
 from gi_cuda.analyze.explain.quotes import in_words, numbered
 from gi_cuda.genome import EDIT_KINDS, Change, Delete, Edit, Insert, Replace
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.ptx.grammar import convert_ptx
 from gi_cuda.grammar.source import FileSpan
 
 BODY = """\
@@ -33,7 +34,7 @@ FIRST, SECOND, ADD, JUMP = "_k.ptx_8", "_k.ptx_9", "_k.ptx_10", "jump_k.ptx_13"
 
 
 @pytest.fixture(scope="module")
-def grammar() -> PtxGrammar:
+def grammar() -> InstructionGrammar:
     return convert_ptx(Source("k.ptx", BODY))
 
 
@@ -70,13 +71,15 @@ def grammar() -> PtxGrammar:
         ),
     ],
 )
-def test_changes_in_words(grammar: PtxGrammar, changes: list[Change], said: list[str]) -> None:
+def test_changes_in_words(
+    grammar: InstructionGrammar, changes: list[Change], said: list[str]
+) -> None:
     numbers = range(len(changes))
     assert [in_words(grammar, tuple(changes), number) for number in numbers] == said
 
 
 @pytest.mark.parametrize("kind", EDIT_KINDS)
-def test_every_kind_of_edit_is_spoken_of(grammar: PtxGrammar, kind: type[Edit]) -> None:
+def test_every_kind_of_edit_is_spoken_of(grammar: InstructionGrammar, kind: type[Edit]) -> None:
     rules = (ADD,) if kind.operator is None else (ADD, FIRST)
     assert "instruction" in in_words(grammar, (kind(*rules),), 0)
     assert len(kind.words.roles) == len(rules)

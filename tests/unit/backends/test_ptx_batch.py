@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
-from gi_cuda.backends.cuda.ptx.batch import PtxCompiler, kernels_in, own_functions
+from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
+from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
 from gi_cuda.backends.cuda.ptx.joining import join
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 
@@ -83,8 +84,8 @@ def test_messages_are_about_lines_of_a_variants_own_text() -> None:
 
 
 def test_kernels_are_found_by_the_names_of_a_target() -> None:
-    assert kernels_in(TEXT, ("k",)) == ("_ZN2v01kEPi",)
-    assert kernels_in(TEXT, ("k<3>",)) == ("_ZN2v01kEPi",)
-    assert kernels_in(TEXT, ()) == ("_ZN2v01kEPi",)
-    assert kernels_in(TEXT.replace("v01k", "x01k"), ()) == ()
-    assert own_functions(TEXT) == {"_ZN2v04helpEv"}
+    assert COMPILED_LEVELS["ptx"].kernels_in(TEXT, ("k",)) == ("_ZN2v01kEPi",)
+    assert COMPILED_LEVELS["ptx"].kernels_in(TEXT, ("k<3>",)) == ("_ZN2v01kEPi",)
+    assert COMPILED_LEVELS["ptx"].kernels_in(TEXT, ()) == ("_ZN2v01kEPi",)
+    assert COMPILED_LEVELS["ptx"].kernels_in(TEXT.replace("v01k", "x01k"), ()) == ()
+    assert COMPILED_LEVELS["ptx"].own_functions(TEXT) == {"_ZN2v04helpEv"}

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype, Space, mutate, read_genotype
 from gi_cuda.grammar import Operation, RuleType, Source, write_bnf
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.ptx.grammar import convert_ptx
 from gi_cuda.grammar.frontends.ptx.operands import read_instruction
 from gi_cuda.grammar.frontends.ptx.render import render_ptx
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf
@@ -31,11 +32,11 @@ REGISTERS = {
 }
 
 
-def grammar_of(path: Path) -> PtxGrammar:
+def grammar_of(path: Path) -> InstructionGrammar:
     return convert_ptx(Source(path.name, path.read_text("utf-8")))
 
 
-def module(body: str, declared: str = ".reg .pred %p<9>; .reg .b32 %r<9>;") -> PtxGrammar:
+def module(body: str, declared: str = ".reg .pred %p<9>; .reg .b32 %r<9>;") -> InstructionGrammar:
     text = (
         f".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n{declared}\n{body}\n}}\n"
     )

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gi_cuda.genome import Genotype, Space, expansions, mutate
 from gi_cuda.grammar import Source, SourceLines
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.ptx.grammar import convert_ptx
 from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE, origins
 from gi_cuda.grammar.frontends.ptx.render import render_ptx
 from gi_cuda.grammar.source import SourceLine
@@ -26,11 +27,13 @@ SAMPLES = sorted((SOURCES / "ptx").glob("*.ptx"))
 
 
 @cache
-def read(path: Path) -> PtxGrammar:
+def read(path: Path) -> InstructionGrammar:
     return convert_ptx(Source(path.name, path.read_text("utf-8")))
 
 
-def by_text(grammar: PtxGrammar, found: Mapping[str, SourceLines], beginning: str) -> list[str]:
+def by_text(
+    grammar: InstructionGrammar, found: Mapping[str, SourceLines], beginning: str
+) -> list[str]:
     """Return the source lines of the instructions that begin with a text."""
     whole = [rule for rule in grammar.rules if rule.type in ("_", "jump")]
     texts = {rule.name: " ".join(grammar.text(rule.name).split()) for rule in whole}

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from gi_cuda.genome import Delete, Edit, Genotype, Insert, Replace, Space, expansions, mutate
 from gi_cuda.grammar import Expansion, RuleType, Source
-from gi_cuda.grammar.frontends.ptx.body import Body
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.instructions.body import Body
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.instructions.instruction import Label
+from gi_cuda.grammar.frontends.ptx.grammar import convert_ptx
 from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, render_ptx
-from gi_cuda.grammar.frontends.ptx.syntax import Label
 from gi_cuda.search.strategies.barracuda import PAPER
 
 SAMPLES = [
@@ -39,7 +40,7 @@ HEAD = """\
 """
 
 
-def grammar_of(body: str) -> PtxGrammar:
+def grammar_of(body: str) -> InstructionGrammar:
     """Lines of the body begin with line 1, as those of rules' names do after :func:`changed`."""
     return convert_ptx(Source("k", f"{HEAD}{body}}}\n"))
 
@@ -182,7 +183,7 @@ def test_no_guard_without_limits() -> None:
     assert "gi_" not in changed(LOOP, None, s_5=DELETED)
 
 
-def run(grammar: PtxGrammar, most: int) -> dict[str, int] | None:
+def run(grammar: InstructionGrammar, most: int) -> dict[str, int] | None:
     """Execute the first function, as far as its arithmetic goes; None if that does not end."""
     body: Body = grammar.bodies[0]
     items = body.function.items
@@ -296,14 +297,14 @@ def test_a_broken_use_is_left_only_where_no_register_of_its_type_is_defined(
     assert not any(chain(*_broken(variant).values()))
 
 
-def _edits(grammar: PtxGrammar, rng: Random, number: int) -> tuple[Edit, ...]:
+def _edits(grammar: InstructionGrammar, rng: Random, number: int) -> tuple[Edit, ...]:
     genotype = Genotype(Space().default)
     for _ in range(number):
         genotype = mutate(genotype, grammar, rng, replace(PAPER, pairs=0.3)) or genotype
     return genotype.edits
 
 
-def _broken(grammar: PtxGrammar) -> dict[str, list[bool]]:
+def _broken(grammar: InstructionGrammar) -> dict[str, list[bool]]:
     """Instructions with an undefined use; for each such use, whether another could stand there."""
     found: dict[str, list[bool]] = {}
     for body in grammar.bodies:

@@ -121,7 +121,7 @@ def test_a_text_that_a_compiler_makes_comes_from_a_source(scale: Subject) -> Non
 
 
 def test_a_front_end_is_found_by_level_and_suffix() -> None:
-    assert LEVELS == ("source", "ptx")
+    assert LEVELS == ("source", "ptx", "llvm")
     assert [front_end(one.level, one.suffixes[0]) for one in FRONT_ENDS] == list(FRONT_ENDS)
     assert front_end("source", ".unheard-of").name == "CUDA"
     assert front_end("ptx").compiled

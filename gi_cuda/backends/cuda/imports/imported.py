@@ -17,8 +17,8 @@ from gi_cuda.backends.cuda.compile.cubin import kernels_of, plain_name, read_cub
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.compile.texts import pointed_at
 from gi_cuda.backends.cuda.imports.interface import Interface
-from gi_cuda.backends.cuda.imports.llvm import ptx_of_ir
 from gi_cuda.backends.cuda.imports.signature import Signature, difference, in_cubin, in_ptx, spelled
+from gi_cuda.backends.cuda.llvm.lowering import lowered
 from gi_cuda.backends.cuda.ptx.batch import assemble
 from gi_cuda.backends.cuda.ptx.joining import messages
 from gi_cuda.errors import UserError
@@ -72,7 +72,8 @@ def read_import(
 def _ptx(file: Path, content: bytes, architecture: str) -> str:
     if file.suffix == ".ptx":
         return content.decode("utf-8", "surrogateescape")
-    return ptx_of_ir(file, architecture)
+    text = content if file.suffix == ".bc" else content.decode()
+    return lowered(text, architecture, "generated")
 
 
 def _signatures(text: str) -> dict[str, Signature]:

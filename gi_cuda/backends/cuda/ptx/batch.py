@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,13 +23,14 @@ from gi_cuda.backends.compile.process import Finished, read_text, run, write_tex
 from gi_cuda.backends.compile.shards import first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
-from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
+from gi_cuda.backends.cuda.compile.cubin import read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import CONFINED, NvccCompiler
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx
 from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
+from gi_cuda.backends.cuda.ptx.changed import changed
 from gi_cuda.backends.cuda.ptx.joining import join
-from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -44,8 +45,6 @@ from gi_cuda.errors import UserError
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject
 
-_OURS = re.compile(r"2v0(?=[\dA-Z])")
-_INNER = re.compile(r"N\d+(?:_INTERNAL_|_GLOBAL__N_)\w*\Z")
 _PLACE = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}(_\d+_\w+?_)[0-9a-f]{8}(?=\d)")
 _DEBUGGING = (
     (re.compile(r"\n\t\.loc\t[^\n]*"), "\n"),
@@ -62,17 +61,20 @@ class PtxCompiler:
     """ptxas as the compiler of a batch of PTX variants.
 
     Attributes:
-        nvcc: the compiler of the source; its shard sizes, jobs and names are used here too.
-        file_name: the PTX's name in messages.
+        nvcc: how the source was compiled; its shards, jobs and names are used here too.
+        file_name: what messages call the PTX.
+        to_ptx: makes PTX of a variant's text for a GPU, where that is something else.
     """
 
     nvcc: NvccCompiler
     file_name: str
+    to_ptx: Callable[[str, str], str] | None = None
     disturbs: ClassVar[bool] = False
     makes: ClassVar[type[Binary]] = CudaBinary
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """Return a hash of the assembler and its options; it reads nothing but the module."""
+        """Return the identity of the assembler and its options; the assembler reads nothing but the
+        module, so the compiler that made the module does not matter."""
         nvcc = self.nvcc
         told = [*without_places(nvcc.options), "", *without_places(options), ""]
         named = (*nvcc.kernels, "", *nvcc.symbols)
@@ -94,8 +96,23 @@ class PtxCompiler:
         return options
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Rename each variant's symbols. Its key ignores debug information and comments."""
-        return {variant.ident: _phenotype(variant) for variant in variants}
+        """Read each variant. Its key is that of its text without line numbers, comments and the
+        names that go with them."""
+        if self.to_ptx is None:
+            return {variant.ident: _phenotype(variant) for variant in variants}
+        found: list[list[Phenotype | BuildFailure]]
+        parts = [variants[k :: self.jobs] for k in range(min(self.jobs, len(variants)))]
+        found = at_once([partial(list, map(self._lowered, part)) for part in parts])
+        return {one.ident: one for part in found for one in part}
+
+    def _lowered(self, variant: Variant) -> Phenotype | BuildFailure:
+        """Make PTX of a variant's text, and read that."""
+        assert self.to_ptx is not None
+        try:
+            text = self.to_ptx(variant.text, self.nvcc.architecture)
+        except UserError as error:
+            return BuildFailure(variant.ident, error.what)
+        return _phenotype(replace(variant, text=text))
 
     def warm_up(self, reference: Variant) -> None:
         """Do nothing: PTX has no headers."""
@@ -107,7 +124,7 @@ class PtxCompiler:
         def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
             cubin = path.with_suffix(".cubin")
             content = read_cubin(cubin.read_bytes())
-            built = (binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard)
+            built = (binary_of(p.ident, cubin, content.get(p.ident), names, p.lent) for p in shard)
             return [self.nvcc.marked(one) for one in built]
 
         return self.nvcc.in_shards(phenotypes, folder, self._assemble, collect)
@@ -115,8 +132,8 @@ class PtxCompiler:
     def parts(
         self, phenotypes: Sequence[Phenotype], reference: Phenotype
     ) -> list[Sequence[Phenotype]]:
-        """Return no parts: a variant is one text, and cheap to assemble."""
-        return [()] * len(phenotypes)
+        """The kernels that each does not leave to the reference."""
+        return [changed(one, reference, self.nvcc.kernels) for one in phenotypes]
 
     def of_subject(self, subject: Subject) -> NvccCompiler:
         """Return the compiler for another subject, as the source's compiler makes it."""
@@ -199,25 +216,11 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
     Raises:
         UserError: it does not compile.
     """
-    phenotype = _only(compiler, variant)
+    phenotype = only(compiler, variant)
     ready = compiler.prepared((*variant.options, "-lineinfo"))
     if ready is not None and ready.forward:
         return _with_forward(compiler, ready, phenotype)
     return _made(compiler, shard_text(compiler.front, [phenotype], compiler.namespaces), variant)
-
-
-def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> SymbolNames | None:
-    """Return the names in a variant's PTX and the names that nvcc gives the source on its own.
-
-    None if the source on its own gives other code.
-
-    Args:
-        ptx: the PTX that :func:`ptx_of` made of the variant.
-
-    Raises:
-        UserError: it does not compile.
-    """
-    return pair(ptx, source_ptx(compiler, variant))
 
 
 def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
@@ -228,15 +231,20 @@ def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
     Raises:
         UserError: it does not compile.
     """
-    phenotype = _only(compiler, variant)
+    phenotype = only(compiler, variant)
     return _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
 
 
-def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
+def only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
+    """Preprocess a variant with the number 0.
+
+    Raises:
+        UserError: it cannot be.
+    """
     assert variant.ident == 0
     phenotype = compiler.preprocess([variant])[0]
     if isinstance(phenotype, BuildFailure):
-        raise _does_not_compile(phenotype.message)
+        raise does_not_compile(phenotype.message)
     return phenotype
 
 
@@ -248,7 +256,7 @@ def _with_forward(compiler: NvccCompiler, ready: ShardSetup, phenotype: Phenotyp
         text = shard_text("", [phenotype], compiler.namespaces, ready.forward)
         finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT)
         if not finished.ok:
-            raise _does_not_compile(first_error(finished))
+            raise does_not_compile(first_error(finished))
         return _without_places(read_text(ptx), Path.cwd(), scratch)
 
 
@@ -275,7 +283,7 @@ def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> st
         write_text(source, text)
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
         if not finished.ok:
-            raise _does_not_compile(first_error(finished))
+            raise does_not_compile(first_error(finished))
         return _without_places(read_text(ptx), here, scratch)
 
 
@@ -288,56 +296,19 @@ def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) ->
     return "" if finished.ok else first_error(finished)
 
 
-def _does_not_compile(message: str) -> UserError:
+def does_not_compile(message: str) -> UserError:
+    """Return the error for a source that does not compile."""
     return UserError(
         f"the source does not compile: {message}",
         hint="see [build] in target.toml (include, define, standard, options)",
     )
 
 
-def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the symbols of a variant's kernels in its PTX that have one of the names.
-
-    Args:
-        ptx: made by :func:`ptx_of`.
-        names: names from the target. If there are none, or one is more than an identifier, all
-            kernels are returned.
-    """
-    entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
-    ours = [symbol for symbol in entries if owner(name_parts(symbol)) == 0]
-    found = {symbol: name for symbol in ours if (name := name_parts(symbol)[-1]) in names}
-    return tuple(found if names and set(found.values()) == set(names) else ours)
-
-
-def own_functions(ptx: str) -> frozenset[str]:
-    """Return the symbols of a variant's functions in its PTX, without those of headers."""
-    names = re.findall(r"\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", ptx)
-    return frozenset(name for name in names if any(_ours(name)))
-
-
 def _phenotype(variant: Variant) -> Phenotype:
     text = variant.text
     for pattern, line in _DEBUGGING:
-        text = pattern.sub(line, text)  # keeps line numbers, for messages
-    # After the code there are debug names, which depend on paths; they are not in any module.
+        text = pattern.sub(line, text)  # lines stay where they are, for messages
+    # Behind the code there are names with what nvcc made of a place; no module takes them over.
     code = text.partition(_DEBUG_NAMES)[0]
     key = xxhash.xxh3_128_digest(code.encode("utf-8", "surrogateescape"))
-    return Phenotype(variant.ident, _renamed(text, f"v{variant.ident}"), variant.options, key)
-
-
-def _renamed(text: str, own: str) -> str:
-    """Return a text with its names moved into the namespace ``own``."""
-    parts, at = [], 0
-    for place in _ours(text):
-        parts.append(text[at:place])
-        at = place + len("2v0")
-    parts.append(text[at:])
-    return f"{len(own)}{own}".join(parts)
-
-
-def _ours(text: str) -> Iterator[int]:
-    """Yield the positions at which mangled names in a text contain the namespace ``v0``."""
-    for found in _OURS.finditer(text):
-        start = found.start()
-        if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):
-            yield start
+    return Phenotype(variant.ident, text, variant.options, key)

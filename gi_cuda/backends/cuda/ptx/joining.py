@@ -12,6 +12,8 @@ from gi_cuda.backends.cuda.ptx.module import blocks, named_by
 from gi_cuda.backends.protocol.variants import Phenotype
 
 _HEAD = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*", re.M)
+_OURS = re.compile(r"2v0(?=[\dA-Z])")
+_INNER = re.compile(r"N\d+(?:_INTERNAL_|_GLOBAL__N_)\w*\Z")
 _MESSAGE = re.compile(
     r"^ptxas [^\n]*?, line (?P<line>\d+); (?:fatal|error)\s*:\s*(?P<said>[^\n]*)", re.M
 )
@@ -49,10 +51,10 @@ class JoinedPtx:
 
 
 def join(shard: Sequence[Phenotype]) -> JoinedPtx:
-    """Join variants into one module."""
-    parts = {p.ident: list(_parts(p.text, p.ident)) for p in shard}
+    """Put variants into one module, each into a namespace of its own."""
+    parts = {p.ident: list(_parts(_renamed(p.text, f"v{p.ident}"), p.ident)) for p in shard}
     texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
-    # Two variants of a source may use different parts of a header.
+    # Of two modules of one source, one may use more of a header than the other.
     shared = [text for some in parts.values() for text, ours, _ in some if not ours]
     texts += [f"{text}\n" for text in dict.fromkeys(shared)]
     line = 1 + sum(text.count("\n") for text in texts)
@@ -82,3 +84,26 @@ def messages(stderr: str) -> Iterator[tuple[int, str]]:
     """Yield ptxas's errors with the line numbers that they refer to."""
     for found in _MESSAGE.finditer(stderr):
         yield int(found["line"]), found["said"]
+
+
+def in_namespace(name: str) -> bool:
+    """Tell whether a mangled name is one of the namespace of the variant with the number 0."""
+    return any(_ours(name))
+
+
+def _renamed(text: str, own: str) -> str:
+    """Return a text with its names moved into the namespace ``own``."""
+    parts, at = [], 0
+    for place in _ours(text):
+        parts.append(text[at:place])
+        at = place + len("2v0")
+    parts.append(text[at:])
+    return f"{len(own)}{own}".join(parts)
+
+
+def _ours(text: str) -> Iterator[int]:
+    """Yield the positions at which mangled names in a text contain the namespace ``v0``."""
+    for found in _OURS.finditer(text):
+        start = found.start()
+        if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):
+            yield start

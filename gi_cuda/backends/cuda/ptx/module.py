@@ -91,7 +91,7 @@ def named_by(ident: int) -> re.Pattern[str]:
 
 def pieces(text: str) -> frozenset[str]:
     """Return a module's functions and variables, without the numbers that functions have in it."""
-    return frozenset(_unnumbered(text[begin.start() : end]) for begin, end in blocks(text))
+    return frozenset(unnumbered(text[begin.start() : end]) for begin, end in blocks(text))
 
 
 def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
@@ -106,12 +106,14 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _end_of(text: str, begin: re.Match[str]) -> int:
-    """Return the end of a function or variable. Bodies end with a brace in the first column."""
+    """Bodies end with a brace in the first column; one within is of inline assembly."""
     semicolon = text.find(";", begin.end())
     if begin["function"]:
         brace = text.find("{", begin.end())
         if brace >= 0 and not 0 <= semicolon < brace:
             last = text.find("\n}", brace)
+            while last >= 0 and text.count("{", brace, last) > text.count("}", brace, last) + 1:
+                last = text.find("\n}", last + 1)
             return last + 2 if last >= 0 else len(text)
     return semicolon + 1 if semicolon >= 0 else len(text)
 
@@ -124,11 +126,12 @@ def _key(ident: int, pieces: list[str]) -> bytes:
         piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
         if _INTERNAL in piece and (found := internal.search(piece)):
             piece = piece.replace(found[0], "N_v")
-        same.append(_unnumbered(piece))
+        same.append(unnumbered(piece))
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
 
 
-def _unnumbered(piece: str) -> str:
+def unnumbered(piece: str) -> str:
+    """A function's text without the number that it has in its module."""
     if number := _FUNCTION_NUMBER.search(piece):
         piece = piece.replace(f"{_LABEL}{number[1]}_", _LABEL)
         piece = piece.replace(f"{_STACK}{number[1]}", _STACK)

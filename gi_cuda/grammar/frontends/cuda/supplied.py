@@ -23,9 +23,7 @@ from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.values import Demand, Value
 
 TYPES = frozenset({RuleType.STATEMENT}) | frozenset(
-    kind
-    for kind in RuleType
-    if kind.kind.edits != "ptx" and (kind.kind.condition or kind.kind.valued)
+    kind for kind in RuleType if kind.kind.condition or kind.kind.valued
 )
 """The types of donors that can be supplied."""
 

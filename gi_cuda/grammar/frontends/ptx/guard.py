@@ -7,32 +7,17 @@ At its limit the launch traps. (Confined code runs to its end instead, and recor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from gi_cuda.grammar.frontends.cuda.guard import UNSEEN_LIMIT
-from gi_cuda.grammar.frontends.ptx.body import Body
-from gi_cuda.grammar.frontends.ptx.flow import Cycle
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.frontends.ptx.variant import Altered
+from gi_cuda.grammar.frontends.instructions.body import Body
+from gi_cuda.grammar.frontends.instructions.flow import Cycle
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.instructions.render import Guards
+from gi_cuda.grammar.frontends.instructions.variant import Altered
 from gi_cuda.grammar.rule import Loop
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
-    """The lines that guards insert into a function's text.
-
-    Attributes:
-        declarations: lines at the start of the body.
-        before_label: lines before each label, by name.
-        before: lines directly before each statement, by number.
-    """
-
-    declarations: list[str] = field(default_factory=list)
-    before_label: dict[str, list[str]] = field(default_factory=dict)
-    before: dict[int, list[str]] = field(default_factory=dict)
-
-
-def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle]]:
+def touched(grammar: InstructionGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle]]:
     """Yield the loops of an altered function that may not end any more.
 
     These are loops with a changed jump, and loops for which an instruction that writes a control
@@ -50,7 +35,7 @@ def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle
             yield loop, cycle
 
 
-def loops_in(grammar: PtxGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
+def loops_in(grammar: InstructionGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
     """Yield the loops of the function with a number."""
     before = sum(len(body.flow.loops) for body in grammar.bodies[:number])
     cycles = grammar.bodies[number].flow.loops
@@ -90,7 +75,7 @@ def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, 
     return guards
 
 
-def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
+def counters(grammar: InstructionGrammar, counter: str) -> Iterator[Guards]:
     """Yield, for each function, the lines that count its loops' iterations in an array.
 
     Args:

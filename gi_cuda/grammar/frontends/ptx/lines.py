@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
 from gi_cuda.grammar.interface import SourceLines
 from gi_cuda.grammar.source import SourceLine
 
@@ -27,7 +27,7 @@ _Position = tuple[int, int, int]
 """Number of the file, line and column, as in ``.loc``."""
 
 
-def origins(grammar: PtxGrammar) -> Mapping[str, SourceLines]:
+def origins(grammar: InstructionGrammar) -> Mapping[str, SourceLines]:
     """Return the source lines of each rule's instruction, by rule name.
 
     Files have the names that the PTX gives them.
@@ -63,7 +63,7 @@ def _told(
 
 
 def _origin(chain: tuple[_Position, ...], files: Mapping[int, str]) -> SourceLines:
-    # Line 0 marks code that the compiler made up; an outer call may still have a known line.
+    # Line 0 is the compiler's own doing, at a place that may be known from further out.
     lines = [(file, line) for file, line, _ in chain if line]
     if not lines:
         return SourceLines(reason=NOT_TOLD)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gi_cuda.grammar.frontends.ptx.flow import Cycle
-from gi_cuda.grammar.frontends.ptx.operands import Instruction
+from gi_cuda.grammar.frontends.instructions.flow import Cycle
+from gi_cuda.grammar.frontends.instructions.instruction import Instruction
 from gi_cuda.grammar.rule import Loop
 from gi_cuda.grammar.source import LineIndex
 
 if TYPE_CHECKING:
-    from gi_cuda.grammar.frontends.ptx.body import Body
+    from gi_cuda.grammar.frontends.instructions.body import Body
 
 _BETWEEN_THREADS = frozenset({"shfl", "vote", "match", "activemask", "redux", "call", "elect"})
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from gi_cuda.grammar.frontends.instructions.instruction import Instruction, OperandUse
 from gi_cuda.grammar.rule_types import RuleType
 
 _REGISTER = re.compile(r"%[\w$]+")
@@ -21,64 +21,12 @@ _NO_DESTINATION = frozenset(
     {"bar", "barrier", "bra", "brkpt", "brx", "call", "exit", "fence", "membar", "nanosleep"}
     | {"griddepcontrol", "pmevent", "ret", "setmaxnreg", "st", "trap"}
 )
-_JUMPS = frozenset({"bra", "brx", "ret", "exit", "trap"})
 _VALUES = frozenset(
     {"abs", "add", "and", "div", "fma", "mad", "max", "min", "mov", "mul", "or", "rem", "selp"}
     | {"setp", "sub", "xor"}
 )
 """Operations whose literal operands may be any number of the type."""
 _SHIFTS = frozenset({"shl", "shr"})
-
-
-@dataclass(frozen=True, slots=True)
-class OperandUse:
-    """A register or literal that an instruction reads.
-
-    Attributes:
-        start, end: span in the instruction's text.
-        name: name of the register; empty for a literal.
-        literal: kind of a literal, which may be replaced by literals of the same kind; empty for a
-            register.
-    """
-
-    start: int
-    end: int
-    name: str
-    literal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """An instruction, without its place in the text.
-
-    Attributes:
-        text: text from the guard predicate or opcode to the semicolon.
-        opcode: opcode with modifiers, e.g. ``ld.global.u32``.
-        defines: the registers that it writes, even if it is predicated.
-        uses: the registers and literals that it reads, its guard predicate first.
-        guarded: True if it is predicated.
-    """
-
-    text: str
-    opcode: str
-    defines: tuple[str, ...]
-    uses: tuple[OperandUse, ...]
-    guarded: bool
-
-    @property
-    def operation(self) -> str:
-        """The opcode without modifiers."""
-        return self.opcode.partition(".")[0]
-
-    @property
-    def jumps(self) -> bool:
-        """Tell whether control may pass to another place than the next instruction."""
-        return self.operation in _JUMPS
-
-    @property
-    def falls(self) -> bool:
-        """Tell whether control may pass to the next instruction."""
-        return self.guarded or not self.jumps
 
 
 def read_instruction(text: str, registers: Mapping[str, RuleType]) -> Instruction | None:
@@ -97,9 +45,10 @@ def read_instruction(text: str, registers: Mapping[str, RuleType]) -> Instructio
     operation = head["opcode"].partition(".")[0]
     reduces = operation in ("bar", "barrier") and ".red" in head["opcode"]
     writes = operation not in _NO_DESTINATION or reduces
+    fixed = operation == "brx"  # any other number than the compiler's would lead anywhere
     for number, (start, end) in enumerate(_operands(text, head.end())):
         found = [
-            OperandUse(at.start(), at.end(), at[0])
+            OperandUse(at.start(), at.end(), at[0], fixed=fixed)
             for at in _REGISTER.finditer(text, start, end)
             if at[0] in registers
         ]
@@ -108,7 +57,7 @@ def read_instruction(text: str, registers: Mapping[str, RuleType]) -> Instructio
         else:
             uses += found
             if not found and (literal := _literal(text[start:end], head["opcode"], number)):
-                uses.append(OperandUse(start, end, "", literal))
+                uses.append(OperandUse(start, end, "", literal, fixed))
     if operation == "call" and (results := re.match(r"\s*\(([^()]*)\)\s*,", text[head.end() :])):
         defines += [name for name in _REGISTER.findall(results[1]) if name in registers]
     guarded = head["guard"] is not None

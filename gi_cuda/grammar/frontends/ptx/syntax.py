@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from gi_cuda.grammar.frontends.ptx.operands import Instruction, read_instruction
+from gi_cuda.grammar.frontends.instructions.instruction import (
+    Instruction,
+    InstructionFunction,
+    Item,
+    Label,
+    Statement,
+)
+from gi_cuda.grammar.frontends.ptx.operands import read_instruction
 from gi_cuda.grammar.rule_types import RuleType
 
 _FUNCTION = re.compile(
@@ -42,60 +48,7 @@ _TYPES: Mapping[str, RuleType] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A label, the target of jumps."""
-
-    name: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """An instruction at its place in the text.
-
-    Attributes:
-        instruction: the instruction.
-        start, end: span in the module's text.
-        nested: True if it is in a block within the body: a call's, or inline assembly's.
-        targets: labels that it may jump to.
-    """
-
-    instruction: Instruction
-    start: int
-    end: int
-    nested: bool
-    targets: tuple[str, ...] = ()
-
-
-Item = Label | Statement
-
-
-@dataclass(frozen=True, slots=True)
-class PtxFunction:
-    """A kernel or function with a body.
-
-    Attributes:
-        name: symbol of the function.
-        kernel: True if it is an ``.entry``.
-        start, end: span of the whole function.
-        body: offset behind its opening brace.
-        registers: type of each register, by name.
-        items: labels and instructions in order.
-        calls: names that occur in its calls; includes the names of the called functions.
-    """
-
-    name: str
-    kernel: bool
-    start: int
-    end: int
-    body: int
-    registers: Mapping[str, RuleType]
-    items: tuple[Item, ...]
-    calls: frozenset[str]
-
-
-def read_functions(text: str) -> Iterator[PtxFunction]:
+def read_functions(text: str) -> Iterator[InstructionFunction]:
     """Yield the functions of a module that have bodies, in order."""
     at = 0
     while head := _FUNCTION.search(text, at):
@@ -122,7 +75,7 @@ def _body(text: str, at: int) -> tuple[int | None, int]:
     return None, len(text)
 
 
-def _function(text: str, head: re.Match[str], body: int, end: int) -> PtxFunction:
+def _function(text: str, head: re.Match[str], body: int, end: int) -> InstructionFunction:
     plain = _SKIP.sub("", text[body:end])
     registers = _registers(plain)
     tables = dict(_tables(plain))
@@ -134,7 +87,9 @@ def _function(text: str, head: re.Match[str], body: int, end: int) -> PtxFunctio
         for name in _LABELS.findall(item.instruction.text)
     )
     kernel = head["kind"] == "entry"
-    return PtxFunction(head["name"], kernel, head.start(), end, body, registers, items, calls)
+    return InstructionFunction(
+        head["name"], kernel, head.start(), end, body, registers, items, calls
+    )
 
 
 def _registers(body: str) -> dict[str, RuleType]:
@@ -180,7 +135,8 @@ def _items(
             instruction = read_instruction(found["instruction"], registers)
             if instruction is not None:
                 targets = _targets(instruction, tables)
-                yield Statement(instruction, found.start(), found.end(), depth > 0, targets)
+                fixed = depth > 0 or instruction.operation == "call"
+                yield Statement(instruction, found.start(), found.end(), fixed, targets)
 
 
 def _targets(instruction: Instruction, tables: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

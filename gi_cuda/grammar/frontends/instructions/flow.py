@@ -1,8 +1,8 @@
-"""Control and data flow of a PTX function: blocks, definite assignment, natural loops.
+"""Control and data flow of a function of instructions: blocks, definite assignment, natural loops.
 
 Definite assignment is the forward must-analysis of compiler textbooks (Aho et al., "Compilers",
-section 9.2): a register is defined at a place if every path there writes it. Natural loops have one
-header, which dominates every jump back to it; other loops are not found.
+section 9.2): a register is defined at a place if every way there writes it. Of loops those are
+found that have one header, which dominates every jump back to it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gi_cuda.grammar.frontends.ptx.operands import Instruction
+from gi_cuda.grammar.frontends.instructions.instruction import Instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,16 @@ class Flow:
     """The flow graph of a function's steps, in the order of the text.
 
     Attributes:
-        steps: the steps.
-        blocks: the basic blocks, in the order of the text.
-        predecessors: for each block, the numbers of its predecessors.
-        block_of: for each step, the number of its block.
-        gains: for each block, the registers that it writes, as a bit mask.
+        steps: what it is of.
+        given: the registers that are written before the first step.
+        blocks: in the order of the text.
+        predecessors: of each block.
+        block_of: for each step, its block.
+        gains: for each block, the registers that it writes.
     """
 
-    def __init__(self, steps: Sequence[FlowStep]) -> None:
-        self.steps = steps
+    def __init__(self, steps: Sequence[FlowStep], given: int = 0) -> None:
+        self.steps, self.given = steps, given
         self.blocks = tuple(_blocks(steps))
         self.predecessors: list[list[int]] = [[] for _ in self.blocks]
         self.block_of: list[int] = []
@@ -87,7 +88,7 @@ class Flow:
         """
         entries = [-1] * len(self.blocks)
         if entries:
-            entries[0] = 0
+            entries[0] = self.given
         waiting = sorted(self.reached, reverse=True)
         while waiting:
             number = waiting.pop()

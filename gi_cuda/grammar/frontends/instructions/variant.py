@@ -1,26 +1,31 @@
-"""Apply edits to PTX functions, and repair broken uses of registers.
+"""Apply edits to a function of instructions, and repair broken uses of registers.
 
-A use is broken if its register is not written on some path to it: the edit removed the instruction
-that wrote the register, or moved the use to a place before it. GEVO repairs a broken operand with
-another value of its type (Liou et al., TACO 2020). Here the repair takes a register of the same
-type that is defined on every path to the use: the one written last in the order of the text. If
-there is no such register, the use stays, and reads an undefined value. A use that nvcc itself left
-broken at its place stays too.
+A use is broken if some way leads to it on which nothing writes its register: the instruction that
+did is gone, or the use came to where it is not written yet. GEVO repairs such operands with another
+value of the type (Liou et al., TACO 2020). Here it is the register of the type that is
+defined on every way there and was written last in the order of the text. Where there is none, PTX
+keeps the use, which reads what the assembler finds in its register, and LLVM-IR reads zero. A use
+that the compiler left like that in its own place stays too.
 
-A copied instruction writes the same register as the original.
+In PTX a copied instruction writes the register that it writes in its own place. Where registers are
+assigned once (:mod:`gi_cuda.grammar.frontends.instructions.copies`), a copy may need another name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from gi_cuda.grammar.frontends.ptx.body import Body
-from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.frontends.ptx.operands import Instruction, read_instruction
+from gi_cuda.grammar.frontends.instructions.body import Body
+from gi_cuda.grammar.frontends.instructions.copies import named_once
+from gi_cuda.grammar.frontends.instructions.drafts import Draft
+from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar
+from gi_cuda.grammar.frontends.instructions.instruction import Instruction
 from gi_cuda.grammar.rule import Expansion
-from gi_cuda.grammar.rule_types import RuleType
+
+_ZERO = "zeroinitializer"
+"""LLVM-IR's zero of any type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Altered:
     changes: Mapping[int, tuple[Placed, ...]]
 
 
-def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[Altered]:
+def alter(grammar: InstructionGrammar, expansions: Mapping[str, Expansion]) -> Iterator[Altered]:
     """Yield the functions that expansions change.
 
     Raises:
@@ -63,26 +68,14 @@ def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[
     for number in sorted(changes):
         body = grammar.bodies[number]
         drafts = {at: _drafts(grammar, body, at, one) for at, one in changes[number].items()}
+        if body.function.assigned_once:
+            drafts = named_once(body, drafts)
         yield Altered(number, _Repair(body, drafts).changes())
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """An instruction before repair.
-
-    Attributes:
-        own: True if it is the original instruction of its statement.
-        kept: numbers of the uses that are unchanged at their original place.
-    """
-
-    instruction: Instruction
-    own: bool
-    kept: frozenset[int] = frozenset()
-
-
 def _drafts(
-    grammar: PtxGrammar, body: Body, at: int, changes: Mapping[int | None, Expansion]
-) -> list[_Draft]:
+    grammar: InstructionGrammar, body: Body, at: int, changes: Mapping[int | None, Expansion]
+) -> list[Draft]:
     """Return the instructions, before repair, that replace a statement.
 
     Args:
@@ -92,48 +85,23 @@ def _drafts(
         changes: the expansions of the statement (key None) and of its operands, by use number.
     """
     expansion = changes.get(None, Expansion())
-    drafts = [_Draft(_instruction(grammar, one), False) for one in expansion.before]
+    drafts = [_copy(grammar, one) for one in expansion.before]
     if expansion.body is None:
         operands = {
             use: grammar.text(one.body)
             for use, one in changes.items()
             if use is not None and one.body
         }
-        drafts.append(_own(body, at, operands))
+        drafts.append(Draft.own(body, at).reading(operands, body))
     elif expansion.body:
-        drafts.append(_Draft(_instruction(grammar, expansion.body), False))
+        drafts.append(replace(_copy(grammar, expansion.body), instead=True))
     return drafts
 
 
-def _own(body: Body, at: int, operands: Mapping[int, str]) -> _Draft:
-    """Return a statement at its original place, with other texts for some operands."""
-    instruction = body.statements[at].instruction
-    kept = frozenset(range(len(instruction.uses))) - operands.keys()
-    return _Draft(exchange(body, instruction, operands), True, kept)
-
-
-def _instruction(grammar: PtxGrammar, donor: str) -> Instruction:
+def _copy(grammar: InstructionGrammar, donor: str) -> Draft:
     place = grammar.places[donor]
-    return grammar.bodies[place.body].statements[place.statement].instruction
-
-
-def exchange(body: Body, instruction: Instruction, texts: Mapping[int, str]) -> Instruction:
-    """Return an instruction with other operands.
-
-    Args:
-        body: the body.
-        instruction: the instruction.
-        texts: the new text of each changed operand, by use number.
-    """
-    if not texts:
-        return instruction
-    text = instruction.text
-    for number in sorted(texts, reverse=True):  # uses stand in the order of the text
-        use = instruction.uses[number]
-        text = text[: use.start] + texts[number] + text[use.end :]
-    changed = read_instruction(text, body.function.registers)
-    assert changed is not None
-    return changed
+    instruction = grammar.bodies[place.body].statements[place.statement].instruction
+    return Draft(instruction, place.statement)
 
 
 class _Repair:
@@ -142,7 +110,7 @@ class _Repair:
     Edits do not change labels and jumps, so the basic blocks stay the same, with other steps.
     """
 
-    def __init__(self, body: Body, drafts: Mapping[int, list[_Draft]]) -> None:
+    def __init__(self, body: Body, drafts: Mapping[int, Sequence[Draft]]) -> None:
         self._body = body
         self._drafts = drafts
 
@@ -156,18 +124,26 @@ class _Repair:
             for at in flow.statements_of(number):
                 gains[number] |= self._writes(at)
         found: dict[int, tuple[Placed, ...]] = {}
-        for number, entry in enumerate(flow.entries(gains)):
+        entries = flow.entries(gains)
+        for number, entry in enumerate(entries):
             if number not in touched and entry == flow.original_entries[number]:
                 continue
             for at in flow.statements_of(number):
                 step = flow.steps[at]
-                # Skip the many statements that are neither edited nor affected by an edit.
+                # Nearly all are neither.
                 if at in self._drafts or step.reads & flow.defined[at] & ~entry:
-                    placed = tuple(self._repaired(at, entry))
-                    if [one.instruction for one in placed] != [step.instruction]:
-                        found[at] = placed
+                    self._place(at, self._repaired(at, entry), found)
                 entry |= self._writes(at)
+        for at in self._body.phis:
+            self._place(at, self._merged(at, entries, gains), found)
         return found
+
+    def _place(
+        self, at: int, repaired: Iterator[Placed], found: dict[int, tuple[Placed, ...]]
+    ) -> None:
+        placed = tuple(repaired)
+        if [one.instruction for one in placed] != [self._body.statements[at].instruction]:
+            found[at] = placed
 
     def _writes(self, at: int) -> int:
         """Return the registers, as a bit mask, that a statement or its replacement writes."""
@@ -181,24 +157,35 @@ class _Repair:
         body = self._body
         original = body.flow.defined[at]
         before: list[Instruction] = []
-        for draft in self._drafts.get(at, [_own(body, at, {})]):
+        for draft in self._drafts.get(at, [Draft.own(body, at)]):
             repairs: dict[int, str] = {}
             for number, use in enumerate(draft.instruction.uses):
-                if not use.name or defined & body.bits[use.name]:
+                if not use.name or use.block or defined & body.bits[use.name]:
                     continue
                 if number in draft.kept and not original & body.bits[use.name]:
                     continue
-                kind = body.function.registers[use.name]
-                other = self._nearest(at, before, defined, kind)
-                if other is not None:
+                written = chain(reversed(before), self._back_from(at))
+                if other := self._nearest(written, defined, body.function.registers[use.name]):
                     repairs[number] = other
-            yield Placed(exchange(body, draft.instruction, repairs), draft.own)
+            yield Placed(draft.reading(repairs, body).instruction, draft.original is None)
             before.append(draft.instruction)
             defined |= body.mask(draft.instruction.defines)
 
-    def _nearest(
-        self, at: int, before: Sequence[Instruction], defined: int, kind: RuleType
-    ) -> str | None:
+    def _merged(self, at: int, entries: Sequence[int], gains: Sequence[int]) -> Iterator[Placed]:
+        """A phi: each of its operands is read at the end of a block."""
+        body = self._body
+        for draft in self._drafts.get(at, [Draft.own(body, at)]):
+            repairs: dict[int, str] = {}
+            for number, use in enumerate(draft.instruction.uses):
+                block = body.ends[use.block]
+                defined = entries[block] | gains[block]
+                if use.name and not defined & body.bits[use.name]:
+                    written = self._back_from(body.flow.blocks[block].last)
+                    kind = body.function.registers[use.name]
+                    repairs[number] = self._nearest(written, defined, kind) or _ZERO
+            yield Placed(draft.reading(repairs, body).instruction, True)
+
+    def _nearest(self, written: Iterator[Instruction], defined: int, kind: str) -> str | None:
         """Return the register of a type that was written last before a place, or None.
 
         Args:
@@ -208,11 +195,16 @@ class _Repair:
             kind: type of the register.
         """
         body = self._body
-        for instruction in chain(reversed(before), self._back_from(at)):
+        for instruction in written:
             for name in reversed(instruction.defines):
-                if body.function.registers[name] is kind and defined & body.bits[name]:
+                # A variant's copies under names of their own are read where they are put alone.
+                known = body.bits.get(name, 0)
+                if defined & known and body.function.registers[name] == kind:
                     return name
-        return None
+        for name in reversed(body.function.parameters):
+            if body.function.registers[name] == kind:
+                return name
+        return _ZERO if body.function.assigned_once else None
 
     def _back_from(self, at: int) -> Iterator[Instruction]:
         for earlier in range(at - 1, -1, -1):

@@ -1,0 +1,1 @@
+"""LLVM-IR: made by clang of CUDA sources, and compiled to PTX by llvmlite."""

@@ -1,0 +1,1 @@
+"""Texts of instructions: the parts that PTX and LLVM-IR share."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -64,6 +65,8 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
         kinds = [_given, _small, _few_bytes, _narrow, _whole_sizes]
     if trouble.signal is None:
         kinds = [_whole_sizes, *kinds]
+    elif trouble.signal == signal.SIGFPE:
+        kinds = [_positive, *kinds]
     for kind in kinds:
         mend = kind(proposal)
         if mend.proposal != proposal:
@@ -125,6 +128,12 @@ def _few_bytes(proposal: Proposal) -> Mend:
     """A table may have an entry for each letter, or for each percent."""
     note = f"below {MOST}, as they may be indices"
     return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
+
+
+def _positive(proposal: Proposal) -> Mend:
+    note = "not 0, as something is divided by them"
+    found = _filled(proposal, _whole_numbers, Fill(1, MOST), note)
+    return Mend(with_scalars(found, lambda s: int(s.value) or 1, note), "whole numbers from 1 on")
 
 
 def _narrow(proposal: Proposal) -> Mend:

@@ -18,6 +18,7 @@ from gi_cuda.trial.troubles import (
     Brief,
     Died,
     Idle,
+    Impossible,
     LeftOut,
     Roles,
     Slow,
@@ -29,6 +30,8 @@ from gi_cuda.trial.troubles import (
 def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
     """What to try next, the most promising first; nothing where nothing helps."""
     match trouble:
+        case Impossible():
+            yield from faster(proposal, Slow("", 0.0, over=True))
         case Beside():
             yield from larger(proposal, trouble)
             yield from nearer(proposal)

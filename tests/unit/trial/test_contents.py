@@ -67,6 +67,15 @@ DIED = {
             ...,
         ],
     ),
+    "nothing is 0 where a division by 0 ended it": Row(
+        proposal(N, INDEX, A, B, scalar("step", 0)),
+        died(ended=signal.SIGFPE),
+        [
+            OTHER_BLOCK,
+            ("whole numbers from 1 on", {"index.fill": Fill(1, 100), "step.value": 1}),
+            ...,
+        ],
+    ),
     "the begins of rows stay": Row(
         proposal(N, buffer("begins", kind="int32", fill=OFFSETS), A, B),
         died(),

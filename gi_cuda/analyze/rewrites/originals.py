@@ -42,6 +42,8 @@ def find_original(word: Path, rewritten: Path, target: Path | None) -> Original:
     Raises:
         UserError: there is none, or it cannot be told which.
     """
+    if not rewritten.exists():
+        raise no_source(rewritten)
     if target is None and (word / TARGET_FILE).is_file():
         target = word
     if target is not None:

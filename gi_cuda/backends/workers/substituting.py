@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,9 @@ with :data:`_WIDER` allowed."""
 _FEW = 100
 """One in so many elements may come out as what it was, or not, by chance."""
 
+_SOME = 16
+"""So many integers differ by chance, where there are as few."""
+
 _LEAST_SCALE = 1e-3
 """Of a tolerance that is so much smaller as answers are, where an input is made a thousandth."""
 
@@ -103,7 +106,8 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if not isinstance(request.substitute, OtherCase) and request.substitute.special:
         found = replace(found, outputs=_alike(found.outputs, expected.runs[0].outputs))
     if overflow:
-        wrong = _why_overflown(found, expected.runs[0])
+        whole = {name for name, kind in runner.types.items() if not kind.real}
+        wrong = why_overflown(found.outputs, expected.runs[0].outputs, whole)
     else:
         wrong = why_wrong(runner, right, found, expected.runs, expected.scale, width)
     named = "" if isinstance(request.substitute, OtherCase) else f"{one.plan.case}: "
@@ -179,11 +183,14 @@ def _equal(runner: CaseRunner) -> Rules:
 
 
 def _finite(runner: CaseRunner) -> Rules:
-    """Rules by which all but an overflow is good."""
-    return {
-        name: (ValueRule(Allowed.FINITE, kind),) if kind.dtype.kind == "f" else ()
-        for name, kind in runner.types.items()
-    }
+    """Rules by which real numbers are good that did not overflow, and integers that are equal."""
+    found: dict[str, tuple[ValueRule, ...]] = {}
+    for name, kind in runner.types.items():
+        allowed = Allowed.FINITE if kind.dtype.kind == "f" else Allowed.UNDEFINED
+        # Of small floats, which lie in memory as integers, no limit is told.
+        is_small = kind.real and kind.dtype.kind != "f"
+        found[name] = () if is_small else (ValueRule(allowed, kind),)
+    return found
 
 
 def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
@@ -261,14 +268,29 @@ def _alike(outputs: Outputs, right: Outputs) -> Outputs:
     }
 
 
-def _why_overflown(found: Answers, right: Answers) -> str:
-    """Where answers are infinite or no numbers, and the reference's are not; "" if nowhere."""
-    for name, array in found.outputs.items():
+def why_overflown(found: Outputs, right: Outputs, whole: Collection[str]) -> str:
+    """Say where answers are infinite or no numbers, and the reference's are not; or where most of
+    many integers differ, as places of the least number do that was looked for below some limit.
+    Return "" if that is nowhere.
+
+    Some integers may differ: what is rounded otherwise is off by more with large numbers.
+
+    Args:
+        whole: names of the outputs that are integers.
+    """
+    for name, array in found.items():
+        expected = right[name]
         if array.dtype.kind == "f":
-            lost = np.flatnonzero(np.isfinite(right.outputs[name]) & ~np.isfinite(array))
-            if lost.size:
-                at = lost[0]
-                return f"{name}[{at}] is {array[at]}, expected {right.outputs[name][at]}"
+            lost = np.flatnonzero(np.isfinite(expected) & ~np.isfinite(array))
+            least = 0
+        elif name in whole:
+            lost = np.flatnonzero(array != expected)
+            least = max(_SOME, array.size // 2)
+        else:
+            continue
+        if lost.size > least:
+            at = lost[0]
+            return f"{name}[{at}] is {array[at]}, expected {expected[at]}"
     return ""
 
 

@@ -60,11 +60,11 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
         return
     if (other := other_block(proposal)) is not None:
         yield other
-    kinds = [_given, _few_bytes, _narrow, _whole_sizes, _small]
+    kinds = [_given, _few_bytes, _narrow, whole_sizes, _small]
     if "which is in no buffer" in trouble.message:
-        kinds = [_given, _small, _few_bytes, _narrow, _whole_sizes]
+        kinds = [_given, _small, _few_bytes, _narrow, whole_sizes]
     if trouble.signal is None:
-        kinds = [_whole_sizes, *kinds]
+        kinds = [whole_sizes, *kinds]
     elif trouble.signal == signal.SIGFPE:
         kinds = [_positive, *kinds]
     for kind in kinds:
@@ -141,7 +141,7 @@ def _narrow(proposal: Proposal) -> Mend:
     return Mend(_filled(proposal, _whole_numbers, Fill(0, 2), note), "whole numbers of 0 and 1")
 
 
-def _whole_sizes(proposal: Proposal) -> Mend:
+def whole_sizes(proposal: Proposal) -> Mend:
     note = "a multiple of what blocks are made of"
     return Mend(
         resized(proposal, lambda _, n: max(_WHOLE, n // _WHOLE * _WHOLE), note),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
@@ -106,7 +106,7 @@ class Outcome:
         how = {"smaller sizes": "reduced", "larger sizes": "enlarged"} if sizes else {}
         done = dict.fromkeys(self.done)
         yield from (f"sizes were {how[said]} to {sizes}" for said in done if said in how)
-        if others := [said for said in done if said not in how]:
+        if others := _last_growths([said for said in done if said not in how]):
             yield f"mended: {', '.join(others)}"
 
     def lines(self) -> Iterator[str]:
@@ -231,6 +231,14 @@ class _Failed:
         stages = (n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds))
         seconds = self.trouble.seconds if isinstance(self.trouble, Slow) else 0.0
         return next(stages, 0), -seconds
+
+
+def _last_growths(done: Sequence[str]) -> list[str]:
+    """Return mends with the last size of each buffer alone. ``["a grown to n * 2, b grown to n",
+    "a grown to n * 3"]`` becomes ``["b grown to n", "a grown to n * 3"]``."""
+    parts = [part for said in done for part in said.split(", ")]
+    last = {part.partition(" grown to ")[0]: part for part in parts if " grown to " in part}
+    return [part for part in parts if part in last.values() or " grown to " not in part]
 
 
 def _passed(proposal: Proposal, done: tuple[str, ...]) -> Outcome:

@@ -13,6 +13,7 @@ from gi_cuda.trial.mends import mends
 from gi_cuda.trial.troubles import (
     Alike,
     Blind,
+    Crowded,
     Died,
     Roles,
     Tiny,
@@ -100,6 +101,9 @@ ROLES = {
 }
 
 DATA = {
+    "sizes that are whole blocks where the order of threads matters": Row(
+        proposal(N, A, B), Crowded(), [WHOLE_SIZES]
+    ),
     "wider data, larger scalars, then few values": Row(
         proposal(N, A, INDEX, buffer("level", "inout", "int32"), ROWS),
         Blind(),

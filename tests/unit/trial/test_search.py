@@ -29,6 +29,10 @@ ROWS = proposal(N, A, B, scalar("pitch"), scalar("seed"), scalar("width"))
             ("BLOCK fixed", "larger sizes", "a block of 32"),
             "passes; sizes were enlarged to n = {n}; mended: BLOCK fixed, a block of 32",
         ),
+        (
+            ("a grown to n * 2, b grown to n", "a, b made inout", "a grown to n * 3"),
+            "passes; mended: b grown to n, a, b made inout, a grown to n * 3",
+        ),
     ],
 )
 def test_sizes_that_were_changed_are_said_with_what_they_came_to(

@@ -4,6 +4,7 @@ An oracle is one check or several. To add a kind of check, write its file and na
 """
 
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
+from gi_cuda.spec.oracles.compare import UNWRITTEN
 from gi_cuda.spec.oracles.exact import Exact
 from gi_cuda.spec.oracles.oracle import Oracle, Reference
 from gi_cuda.spec.oracles.python import Python
@@ -17,6 +18,7 @@ CHECKS = (Exact, Tolerance, Sigma, Unordered, Python)
 
 __all__ = [
     "CHECKS",
+    "UNWRITTEN",
     "Allowed",
     "Exact",
     "Judgement",

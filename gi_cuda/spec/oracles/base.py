@@ -15,7 +15,7 @@ import numpy as np
 
 from gi_cuda.spec.locate import Files, Key
 from gi_cuda.spec.numbers import NumberType
-from gi_cuda.spec.oracles.compare import Array, Mask
+from gi_cuda.spec.oracles.compare import Array, Mask, unwritten
 from gi_cuda.spec.oracles.rules import Rules
 from gi_cuda.spec.table import Table
 
@@ -121,9 +121,9 @@ class ValueCheck(OutputCheck):
     def wrong(self, got: Array, reference: Any) -> Mask:
         """Which values of a buffer are wrong; `reference` is what `prepare` gave for it."""
 
-    @abstractmethod
     def expected(self, reference: Any, index: int) -> object:
         """What a value should have been, for the reason."""
+        return shown(reference[index])
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
         """The number of wrong values; the reason tells of the first one."""
@@ -152,7 +152,12 @@ class ValueCheck(OutputCheck):
         """A sentence of the first wrong value."""
         index, looked = int(mask.argmax()), "" if first is None else " that were looked at"
         return (
-            f"{name}[{index + (first or 0)}] is {got[index]}, "
+            f"{name}[{index + (first or 0)}] is {shown(got[index])}, "
             f"expected {self.expected(reference, index)} "
             f"({np.count_nonzero(mask)} of {mask.size} values{looked} wrong)"
         )
+
+
+def shown(value: Any) -> str:
+    """Return a value of an output, for people."""
+    return "not written" if unwritten(value) else f"{value}"

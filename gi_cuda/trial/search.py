@@ -127,7 +127,7 @@ class Outcome:
         else:
             yield f"it ran on the host back end, and does not pass: {self.trouble}"
         if self.done:
-            yield f"  tried: {'; '.join(self.done)}"
+            yield f"  tried: {', '.join(_last_growths(self.done))}"
         yield f"  {self.trouble.remedy}"
 
 

@@ -136,17 +136,17 @@ def is_looped(body: str, name: str) -> bool:
 def large_enough(
     sizes: tuple[Extent, ...], numbers: Sequence[str], others: Mapping[str, int]
 ) -> tuple[Extent, ...]:
-    """Sizes of which each case has at least one of everything.
+    """Return sizes of which each case has at least one of everything; the same sizes, if no larger
+    ones do.
 
     Args:
         numbers: how many blocks there are along each dimension, and how many items in each buffer.
         others: all further names that they use; of one with others nothing is known.
     """
-    while (
-        sizes
-        and _least(numbers, sizes, others) < 1
-        and all(extent.device < _MOST for extent in sizes)
-    ):
+    first = sizes
+    while sizes and _least(numbers, sizes, others) < 1:
+        if any(extent.device >= _MOST for extent in sizes):
+            return first
         # Perhaps one has to be larger than another.
         for index in range(len(sizes)):
             for times in (2, 4, 8, 16):

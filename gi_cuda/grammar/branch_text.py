@@ -12,6 +12,11 @@ _MARKER = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:\\.|[^"\\])*
 _VARIANT = re.compile(r"\Av\d+/")
 
 
+_TRUE, _FALSE = "no case makes {} true", "no case makes {} false"
+CONDITIONAL = (_TRUE, _FALSE)
+"""How a gap of a condition is said."""
+
+
 class Places:
     """An index that maps offsets in a preprocessed text to files and lines, by its line markers."""
 
@@ -103,9 +108,9 @@ class Fork:
             return None
         second = self.second is None or most[self.second]
         if second and not most[self.first]:
-            words = "no case reaches {}" if self.known is None else "no case makes {} true"
+            words = "no case reaches {}" if self.known is None else _TRUE
         elif self.both and most[self.first] and not second:
-            words = "no case makes {} false"
+            words = _FALSE
         else:
             return None
         behind = self.behind[0] if second else self.behind[1]

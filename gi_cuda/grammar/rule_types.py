@@ -30,26 +30,27 @@ class Join(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Behaviour of the rules of a type.
+    """The properties of a rule type.
 
     Attributes:
-        words: what a rule of it is, for people.
-        edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers``,
-            ``loops`` or ``instructions``.
-        join: how inserted donors are joined with the rule's own text.
-        deleted: what stands for a deleted rule; None where it cannot be deleted.
-        condition: whether it is a condition. Places of conditions take conditions of any type where
-            there are finer types than the paper's.
-        valued: whether it is an expression, which goes only where its type is taken.
-        tight: whether it may stand within an expression, from which a donor must not come apart.
-        specials: donors, by name, that stand for no place in the source, with their text; those of
-            transformations with a sentence. The type has no others.
-        added: where a special donor comes that is the first of its kind, for people.
-        stepped: whether its donors are special ones that each source has its own of: the numbers
-            that are a step from one of its places, of which each place takes those of its own.
-        gap: whether it has no text, so that statements go before it and that is all.
-        transforms: whether its donors are the choices of a transformation, of which each place has
-            those that its family found for it, or that patches have for it.
+        words: noun for a rule of the type, in messages.
+        edits: the smallest edit set that contains the type: ``paper``, ``full``, ``numbers``,
+            ``loops``, ``transforms`` or ``instructions``.
+        join: syntax that joins inserted donors with the rule's own text.
+        deleted: text that replaces a deleted rule; None if rules of the type cannot be deleted.
+        condition: True if the type is a condition. If a grammar has types beyond the paper's,
+            places of conditions take conditions of any type.
+        valued: True if rules are expressions, which only go to places that take their C++ type.
+        tight: True if a rule may be part of a larger expression, so that a donor needs parentheses.
+        specials: special donors, which stand for no place in the source: their texts by name; for
+            transformations, a sentence for users in place of the text. If not empty, the type has
+            no other donors.
+        added: phrase for users that says where the first special donor of its kind appears.
+        stepped: True if the donors are the steps (see :mod:`gi_cuda.grammar.steps`) of the source's
+            own numbers; each place takes the steps of its own number.
+        gap: True if rules have no text: statements can be inserted there, and nothing else.
+        transforms: True if the donors are the choices of a transformation. Each place has only the
+            choices that its transformation found for it, or that patches offer for it.
     """
 
     words: str

@@ -8,7 +8,15 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal, Step
 from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.contents import alive, in_their_roles, measured, nearer, telling, varied
+from gi_cuda.trial.contents import (
+    alive,
+    in_their_roles,
+    measured,
+    nearer,
+    telling,
+    varied,
+    whole_sizes,
+)
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer
 from gi_cuda.trial.troubles import (
@@ -16,8 +24,10 @@ from gi_cuda.trial.troubles import (
     Beside,
     Blind,
     Brief,
+    Crowded,
     Died,
     Idle,
+    Impossible,
     LeftOut,
     Roles,
     Slow,
@@ -29,6 +39,8 @@ from gi_cuda.trial.troubles import (
 def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
     """Yield changed proposals to try next, the most promising first."""
     match trouble:
+        case Impossible():
+            yield from faster(proposal, Slow("", 0.0, over=True))
         case Beside():
             yield from larger(proposal, trouble)
             yield from nearer(proposal)
@@ -50,6 +62,8 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from telling(proposal)
         case Alike():
             yield from varied(proposal)
+        case Crowded():
+            yield whole_sizes(proposal)
         case Tiny(sizes):
             yield _finer(proposal, sizes)
         case Idle(names):

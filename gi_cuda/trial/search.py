@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
@@ -106,9 +106,11 @@ class Outcome:
         """Yield messages on the fixes, with the resulting sizes."""
         extents = self.proposal.extents
         sizes = ", ".join(f"{one.name} = {one.train}" for one in extents if not one.blocks)
-        for said in dict.fromkeys(self.done):
-            how = {"smaller sizes": "reduced", "larger sizes": "enlarged"}.get(said)
-            yield f"sizes were {how} to {sizes}" if how and sizes else f"mended: {said}"
+        how = {"smaller sizes": "reduced", "larger sizes": "enlarged"} if sizes else {}
+        done = dict.fromkeys(self.done)
+        yield from (f"sizes were {how[said]} to {sizes}" for said in done if said in how)
+        if others := _last_growths([said for said in done if said not in how]):
+            yield f"mended: {', '.join(others)}"
 
     def lines(self) -> Iterator[str]:
         """Yield messages on the outcome for users."""
@@ -128,7 +130,7 @@ class Outcome:
         else:
             yield f"it ran on the host back end, and does not pass: {self.trouble}"
         if self.done:
-            yield f"  tried: {'; '.join(self.done)}"
+            yield f"  tried: {', '.join(_last_growths(self.done))}"
         yield f"  {self.trouble.remedy}"
 
 
@@ -213,6 +215,11 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     if passing := brief or spare:
         return passing
     assert furthest is not None, "the first one is always tried"
+    if _bearable(furthest.trouble):  # nothing that is faster does
+        trouble = attempt(furthest.proposal, PATIENCE)
+        if trouble is None or isinstance(trouble, Bearable):
+            return _passed(furthest.proposal, furthest.done)
+        furthest = replace(furthest, trouble=trouble)
     return Outcome(furthest.proposal, furthest.trouble, tuple(dict.fromkeys(tried)))
 
 
@@ -230,6 +237,14 @@ class _Failed:
         stages = (n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds))
         seconds = self.trouble.seconds if isinstance(self.trouble, Slow) else 0.0
         return next(stages, 0), -seconds
+
+
+def _last_growths(done: Sequence[str]) -> list[str]:
+    """Return mends with the last size of each buffer alone. ``["a grown to n * 2, b grown to n",
+    "a grown to n * 3"]`` becomes ``["b grown to n", "a grown to n * 3"]``."""
+    parts = [part for said in done for part in said.split(", ")]
+    last = {part.partition(" grown to ")[0]: part for part in parts if " grown to " in part}
+    return [part for part in parts if part in last.values() or " grown to " not in part]
 
 
 def _passed(proposal: Proposal, done: tuple[str, ...]) -> Outcome:

@@ -43,6 +43,8 @@ def find_original(word: Path, rewritten: Path, target: Path | None) -> Original:
     Raises:
         UserError: there is no source, or the choice is ambiguous.
     """
+    if not rewritten.exists():
+        raise no_source(rewritten)
     if target is None and (word / TARGET_FILE).is_file():
         target = word
     if target is not None:

@@ -18,13 +18,17 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.measurement import Survival
 from gi_cuda.spec import CaseData, Launch, Target
-from gi_cuda.spec.oracles import Rules
+from gi_cuda.spec.oracles import UNWRITTEN, Rules
 
-POISON = 0xFFFDA5A5
-"""Word that fresh buffers and shared memory are filled with.
+POISON = UNWRITTEN
+"""Word that fresh buffers are filled with.
 
 As float and double it is a quiet NaN, as int negative, as unsigned an index far beyond any buffer.
 """
+
+UNSET = POISON + 1
+"""The word that fills shared memory; as GI_UNSET of gi_runtime.hpp. With the same word as buffers,
+``out[i] = shared[i]`` would leave an item as it was."""
 
 _MARGINS = 32749
 """Number of different words that margins are filled with."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,6 +59,9 @@ _FEW = 100
 _SAMPLE = 2**20
 """Number of values, about, from which a median is computed; more would take seconds."""
 
+_SOME = 16
+"""So many integers differ by chance, where there are as few."""
+
 _LEAST_SCALE = 1e-3
 """Lower limit on the scale of the tolerance, which shrinks with outputs when an input is made a
 thousandth."""
@@ -114,7 +117,8 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if not isinstance(request.substitute, OtherCase) and request.substitute.special:
         found = replace(found, outputs=_alike(found.outputs, expected.runs[0].outputs))
     if overflow:
-        wrong = _why_overflown(found, expected.runs[0])
+        whole = {name for name, kind in runner.types.items() if not kind.real}
+        wrong = why_overflown(found.outputs, expected.runs[0].outputs, whole)
     else:
         wrong = why_wrong(runner, right, found, expected.runs, expected.scale, width)
     named = "" if isinstance(request.substitute, OtherCase) else f"{one.plan.case}: "
@@ -191,11 +195,14 @@ def _equal(runner: CaseRunner) -> Rules:
 
 
 def _finite(runner: CaseRunner) -> Rules:
-    """Return rules that accept everything except an overflow."""
-    return {
-        name: (ValueRule(Allowed.FINITE, kind),) if kind.dtype.kind == "f" else ()
-        for name, kind in runner.types.items()
-    }
+    """Return rules that accept real numbers without an overflow, and equal integers."""
+    found: dict[str, tuple[ValueRule, ...]] = {}
+    for name, kind in runner.types.items():
+        allowed = Allowed.FINITE if kind.dtype.kind == "f" else Allowed.UNDEFINED
+        # Of small floats, which lie in memory as integers, no limit is told.
+        is_small = kind.real and kind.dtype.kind != "f"
+        found[name] = () if is_small else (ValueRule(allowed, kind),)
+    return found
 
 
 def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
@@ -285,14 +292,29 @@ def _alike(outputs: Outputs, right: Outputs) -> Outputs:
     }
 
 
-def _why_overflown(found: Answers, right: Answers) -> str:
-    """Describe an output value that is not finite while the reference's is; "" if there is none."""
-    for name, array in found.outputs.items():
+def why_overflown(found: Outputs, right: Outputs, whole: Collection[str]) -> str:
+    """Describe an output value that is not finite while the reference's is, or that is one of many
+    integers of which most differ; "" if there is none.
+
+    Most integers differ, for example, if a search for the least number begins at a limit that is
+    too low. A few may differ: rounding errors are larger with large numbers.
+
+    Args:
+        whole: names of the outputs that are integers.
+    """
+    for name, array in found.items():
+        expected = right[name]
         if array.dtype.kind == "f":
-            lost = np.flatnonzero(np.isfinite(right.outputs[name]) & ~np.isfinite(array))
-            if lost.size:
-                at = lost[0]
-                return f"{name}[{at}] is {array[at]}, expected {right.outputs[name][at]}"
+            lost = np.flatnonzero(np.isfinite(expected) & ~np.isfinite(array))
+            least = 0
+        elif name in whole:
+            lost = np.flatnonzero(array != expected)
+            least = max(_SOME, array.size // 2)
+        else:
+            continue
+        if lost.size > least:
+            at = lost[0]
+            return f"{name}[{at}] is {array[at]}, expected {expected[at]}"
     return ""
 
 

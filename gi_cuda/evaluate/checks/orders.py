@@ -28,11 +28,11 @@ def one_order(
     if schedules is None:
         return
     for kernel, names in excused(schedules, target.kernels).items():
-        orders = "; ".join(Schedule(name).words for name in names)
-        racing = [str(one) for one in races if one.kernel == kernel]
+        orders = ", ".join(Schedule(name).words for name in names)
+        race = next((str(one) for one in races if one.kernel == kernel), "")
         yield Finding(
             str(target.file),
-            f"the answers of kernel {kernel} are wrong, or never come, {orders}: its variants are"
-            " not tried so" + "".join(f"; its threads race: {one}" for one in racing[:1]),
-            _MISSING if racing else _DOUBT,
+            f"kernel {kernel} gives wrong answers, or does not end, {orders}. Its variants are not"
+            " tested in these orders",
+            f"its threads race: {race}: {_MISSING}" if race else _DOUBT,
         )

@@ -4,11 +4,14 @@ A rewrite may contain a branch for large sizes, or for certain contents of a buf
 preprocessed text runs with a counter for each outcome of each condition and for each function. It
 runs on the cases, then with substituted inputs as long as some new code was not reached. Unreached
 code is not reported if the original has unreached code with the same words.
+A condition of the original with an outcome that no case has must not be missing in the rewrite, for
+the same reason.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +26,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_of
-from gi_cuda.grammar.branch_text import BranchText, Gap, lines_of
+from gi_cuda.grammar.branch_text import CONDITIONAL, BranchText, Gap, lines_of
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0
@@ -111,8 +114,36 @@ class NotReached:
         if any(gap.words != _ELSEWHERE for gap in new):
             new = self._not_with_substitutes(one, counted)
         shown = list({(gap.file, gap.line): gap for gap in reversed(new)}.values())[::-1]
-        more = f"; and {len(shown) - _MOST} more" if len(shown) > _MOST else ""
-        return "; ".join(map(str, shown[:_MOST])) + more
+        said = [
+            *map(str, shown),
+            *(f"{gap}, and the rewrite leaves it out" for gap in self._lost(one, counted)),
+        ]
+        more = f"; and {len(said) - _MOST} more" if len(said) > _MOST else ""
+        return "; ".join(said[:_MOST]) + more
+
+    def _lost(self, one: Candidate, counted: _Counted) -> list[Gap]:
+        """Return the conditions of the reference of which the candidate has fewer, and of which no
+        case or substitute with which both answer the same tells what one outcome does."""
+        if one.binary is not None or one.compiler is not None:
+            return []
+        fewer = Counter(fork.text for fork in self._reference.text.forks)
+        fewer.subtract(fork.text for fork in counted.text.forks)
+
+        def lost(reference: _Counted) -> list[Gap]:
+            gaps = [gap for gap in reference.gaps if gap.words in CONDITIONAL]
+            # Which of several with the same words is missing cannot be told: the first is named.
+            return list({gap.text: gap for gap in gaps[::-1] if fewer[gap.text] > 0}.values())[::-1]
+
+        whole, reference = unmodified(self.subject), self._reference
+        for pair in self.dependence.compared(one):
+            if not lost(reference):
+                break
+            more = self._counts(whole, reference, pair)
+            if isinstance(more, str) or lost(run := reference.with_run(more)) == lost(reference):
+                continue
+            if self.dependence.agrees(one, pair):
+                reference = run
+        return lost(reference)
 
     @cached_property
     def _reference(self) -> _Counted:

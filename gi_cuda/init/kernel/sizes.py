@@ -139,17 +139,17 @@ def is_looped(body: str, name: str) -> bool:
 def large_enough(
     sizes: tuple[Extent, ...], numbers: Sequence[str], others: Mapping[str, int]
 ) -> tuple[Extent, ...]:
-    """Increase sizes until each case has at least one block and one item of everything.
+    """Increase sizes until each case has at least one block and one item of everything; return the
+    sizes unchanged if no larger ones have.
 
     Args:
         numbers: expressions for blocks along each dimension and for items of each buffer.
         others: values of all further names; expressions with other names are ignored.
     """
-    while (
-        sizes
-        and _least(numbers, sizes, others) < 1
-        and all(extent.device < _MOST for extent in sizes)
-    ):
+    first = sizes
+    while sizes and _least(numbers, sizes, others) < 1:
+        if any(extent.device >= _MOST for extent in sizes):
+            return first
         # First try to increase a single size: one may have to be larger than another.
         for index in range(len(sizes)):
             for times in (2, 4, 8, 16):

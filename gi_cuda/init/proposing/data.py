@@ -149,14 +149,16 @@ def _sizes(
     )
     sizes = tuple(replace(one, passed=one.name in written) for one in sizes)
     if use is not None and all(buffer.elements for buffer in buffers):
-        sizes = tuple(_within(one, known_sizes(buffers), use.values) for one in sizes)
+        grown = words_of([], known_sizes(buffers)) - words_of([], use.block or ())
+        sizes = tuple(one if one.name in grown else _within(one, use.values) for one in sizes)
     return small_enough(sizes, known_sizes(buffers), defaults)
 
 
-def _within(extent: Extent, sizes: Sequence[str], host: Mapping[str, int | float]) -> Extent:
-    """Limit a scalar to its value in host code, if no size depends on it."""
+def _within(extent: Extent, host: Mapping[str, int | float]) -> Extent:
+    """Limit a scalar to its value in host code, if no buffer grows with it or a block has so many
+    threads."""
     most = host.get(extent.name)
-    if not isinstance(most, int) or most < 1 or extent.name in words_of([], sizes):
+    if not isinstance(most, int) or most < 1:
         return extent
     if most <= max(extent.train, extent.held_out):
         return replace(extent, train=most, held_out=most, device=most, most=most)

@@ -25,7 +25,7 @@ from gi_cuda.init.source.diagnostics import Diagnostics, diagnose
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
-_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):.*?error: (?P<what>.*)$", re.M)
+_ERROR = re.compile(r"^(?:(?P<file>[^:\n]+):(?P<line>\d+):)?.*?error: (?P<what>.*)$", re.M)
 _STDIN = "<stdin>"
 _NOT_FOUND = "not found"
 _LIMIT = 60.0
@@ -34,6 +34,9 @@ _ROUNDS = 8
 
 _SLIP = re.compile(r"missing terminating|unterminated|without #if|after #else|expects .*FILENAME")
 """Preprocessor errors, of g++ and clang, that no macro definition fixes."""
+
+_STANDARD = re.compile(r"option ['‘]-std|value '[^']*' in '-std")
+"""Complaints of a C++ standard that a compiler does not know, as g++ and clang word them."""
 
 
 class NotPreprocessed(UserError):
@@ -44,12 +47,18 @@ class NotPreprocessed(UserError):
     """
 
     def __init__(self, file: str, line: int, what: str) -> None:
+        hint = "give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE"
+        if _SLIP.search(what):
+            hint = "mend it; nothing is written"
+        elif _STANDARD.search(what):
+            hint = (
+                "the build files ask for that standard: name a compiler that knows it in CXX, or"
+                " ask for an older one there, at most c++20 with nvcc"
+            )
         super().__init__(
             f"its directives cannot be preprocessed: {what}",
             where=f"{file}:{line}" if line else file,
-            hint="mend it; nothing is written"
-            if _SLIP.search(what)
-            else "give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE",
+            hint=hint,
         )
         self.file, self.line = file, line
 
@@ -255,10 +264,10 @@ def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> No
         said: the preprocessor's messages.
     """
     error = _ERROR.search(said)
-    if error is None:
-        file, line, what = str(source), 0, "no message"
-    else:
-        file, line, what = error["file"], int(error["line"]), error["what"]
+    what = said.strip() if error is None else error["what"]
+    file, line = str(source), 0
+    if error is not None and error["file"]:
+        file, line = error["file"], int(error["line"])
     if file == _STDIN:
         # The prelude shifts lines: look for the line's text in the source.
         wanted = directives.splitlines()[line - 1].strip()

@@ -5,6 +5,7 @@ to `CHECKS`.
 """
 
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
+from gi_cuda.spec.oracles.compare import UNWRITTEN
 from gi_cuda.spec.oracles.exact import Exact
 from gi_cuda.spec.oracles.oracle import Oracle, Reference
 from gi_cuda.spec.oracles.python import Python
@@ -18,6 +19,7 @@ CHECKS = (Exact, Tolerance, Sigma, Unordered, Python)
 
 __all__ = [
     "CHECKS",
+    "UNWRITTEN",
     "Allowed",
     "Exact",
     "Judgement",

@@ -15,7 +15,7 @@ import numpy as np
 
 from gi_cuda.spec.locate import Files, Key
 from gi_cuda.spec.numbers import NumberType
-from gi_cuda.spec.oracles.compare import Array, Mask
+from gi_cuda.spec.oracles.compare import Array, Mask, unwritten
 from gi_cuda.spec.oracles.rules import Rules
 from gi_cuda.spec.table import Table
 
@@ -142,9 +142,9 @@ class ValueCheck(OutputCheck):
             reference: result of `prepare` for the buffer.
         """
 
-    @abstractmethod
     def expected(self, reference: Any, index: int) -> object:
         """Return the expected value at an index, for the reason."""
+        return shown(reference[index])
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
         """Count the wrong values; the reason describes the first one."""
@@ -187,7 +187,12 @@ class ValueCheck(OutputCheck):
         """
         index, looked = int(mask.argmax()), "" if first is None else " that were looked at"
         return (
-            f"{name}[{index + (first or 0)}] is {got[index]}, "
+            f"{name}[{index + (first or 0)}] is {shown(got[index])}, "
             f"expected {self.expected(reference, index)} "
             f"({np.count_nonzero(mask)} of {mask.size} values{looked} wrong)"
         )
+
+
+def shown(value: Any) -> str:
+    """Return a value of an output, for people."""
+    return "not written" if unwritten(value) else f"{value}"

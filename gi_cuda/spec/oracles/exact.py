@@ -26,6 +26,3 @@ class Exact(ValueCheck):
 
     def wrong(self, got: Array, reference: Array) -> Mask:
         return differing(got, reference)
-
-    def expected(self, reference: Array, index: int) -> object:
-        return reference[index]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gi_cuda.spec.numbers import NumberType
-from gi_cuda.spec.oracles.base import Judgement, Outputs, ValueCheck
-from gi_cuda.spec.oracles.compare import Array, Mask, besides, beyond, differing
+from gi_cuda.spec.oracles.base import Judgement, Outputs, ValueCheck, shown
+from gi_cuda.spec.oracles.compare import Array, Mask, besides, beyond, differing, unwritten
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Tolerance(ValueCheck):
 
     def expected(self, reference: Array, index: int) -> object:
         want = reference[index]
+        if unwritten(want):
+            return shown(want)
         return f"{want} ± {self.absolute + self.relative * abs(float(want)):g}"
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Outputs) -> Judgement:

@@ -17,7 +17,7 @@ from gi_cuda.backends.cuda.helpers import SOURCE
 from gi_cuda.backends.protocol.agreement import packed
 from gi_cuda.spec.key_types import TYPES, MemberPlace
 from gi_cuda.spec.numbers import SMALL_FLOATS, NumberType, seen
-from gi_cuda.spec.oracles import Allowed, Exact, Oracle, Tolerance, ValueRule
+from gi_cuda.spec.oracles import UNWRITTEN, Allowed, Exact, Oracle, Tolerance, ValueRule
 from gi_cuda.spec.oracles.compare import beyond, differing
 from tests.integration.backends.driver import agree
 
@@ -81,6 +81,7 @@ def values(kind: NumberType, seed: int) -> tuple[Array, Array]:
     rng = np.random.default_rng(seed)
     whole = np.iinfo(bits(kind)).max
     some = rng.integers(0, whole, 400, bits(kind), endpoint=True)
+    some[:40] = (UNWRITTEN << 32 | UNWRITTEN) & whole
     if kind.real:
         odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 1e-45, 5e-324, 65504, -3e38])
         numbers = np.concatenate([odd, rng.standard_normal(300) * 10.0 ** rng.integers(-9, 5, 300)])

@@ -243,7 +243,7 @@ def test_a_shuffle_from_a_lane_that_is_not_there_gives_poison(host):
     }"""
     outcome = host.run(text, {"out": np.zeros(32, np.uint32)}, (1,), (32,))
     expected = np.full(32, 7, np.uint32)
-    expected[3], expected[5] = 0xFFFDA5A5, 0
+    expected[3], expected[5] = 0xFFFDA5A6, 0
     np.testing.assert_array_equal(outcome.outputs["out"], expected)
 
 

@@ -9,7 +9,7 @@ from gi_cuda.backends.host.prepare import export
 from gi_cuda.backends.host.runtime import Runtime
 from gi_cuda.backends.host.shard import Shard
 
-POISON = 0xFFFDA5A5
+POISON = 0xFFFDA5A6
 
 
 def test_static_shared_memory_is_poisoned_at_the_start_of_every_block(host):
@@ -74,7 +74,7 @@ def test_dynamic_shared_memory_is_one_array_and_poisoned_in_every_block(host):
     __global__ void k(const float *in, float *out) {
       extern __shared__ float tile[][2];
       int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
-      bool poisoned = tile[t][0] != tile[t][0] && isnan(second_half<float>(t)) && raw[0] == 0xA5;
+      bool poisoned = tile[t][0] != tile[t][0] && isnan(second_half<float>(t)) && raw[0] == 0xA6;
       __syncthreads();
       ((float *)raw)[t] = in[i];
       second_half<float>(t) = 2 * in[i];

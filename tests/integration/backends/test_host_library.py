@@ -162,7 +162,7 @@ def test_shards_of_the_same_names_keep_apart(host, runtime):
     out = runtime.alloc("out", "uint32", 1)
     for shard in shards:
         runtime.run(runtime.call(shard.kernel("v0", "k"), [out], (2,), (1,)))
-        assert out[0] == 0xFFFDA5A5
+        assert out[0] == 0xFFFDA5A6
     runtime.free(out)
     for shard in shards:
         shard.close()

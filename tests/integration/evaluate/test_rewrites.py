@@ -101,6 +101,15 @@ def test_other_code_behind_a_condition_that_no_case_reaches_is_told(tools: Tools
     assert said == "no case makes kernel.cu:29 (waste == 123456789) true"
 
 
+def test_a_condition_that_no_case_reaches_may_not_be_left_out(tools: Tools) -> None:
+    whole = unmodified(tools.subject)
+    one = replace(whole, text=whole.text.replace("if (waste == 123456789)", "if (false)"))
+    assert one.text != whole.text
+    ruling, _, said = ruled(tools.certification.not_reached.objections([one]))
+    assert ruling is Ruling.UNVERIFIED
+    assert "(waste == 123456789) true, and the rewrite leaves it out" in said
+
+
 def test_code_that_substitutes_for_inputs_reach_is_reached(tools: Tools) -> None:
     for condition in ("in[0] == 0", "n > 7000"):  # zeros in its input; a size near its number
         one = rewritten(tools, f"    if ({condition})\n        waste = 0;\n")

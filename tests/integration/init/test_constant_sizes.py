@@ -70,3 +70,23 @@ def test_a_struct_of_arrays_passes(bits: int, train: int, tmp_path: Path) -> Non
     assert said.returncode == 0, said.stdout
     has_one_struct_of_arrays(load_target(tmp_path / "target"), bits, train)
     assert gi_cuda("check", tmp_path / "target").returncode == 0
+
+
+def test_a_block_has_as_many_threads_as_in_the_host_code(tmp_path: Path) -> None:
+    source = tmp_path / "turn.cu"
+    source.write_text("""
+__global__ void turn(int *a, int length) {
+  __shared__ int kept[96];
+  kept[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  a[threadIdx.x] = kept[length - 1 - threadIdx.x];
+}
+int main() {
+  const int items = 96;
+  int *a;
+  cudaMalloc(&a, items * sizeof(int));
+  turn<<<1, items>>>(a, items);
+}
+""")
+    cases = init(str(source), tmp_path / "target").cases
+    assert {case.args["length"] for case in cases} == {96}

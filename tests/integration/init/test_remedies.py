@@ -124,6 +124,14 @@ REFUSALS = {
         "-D NAME=VALUE",
         further=("-D", "LEVEL=43"),
     ),
+    "a C++ standard that no compiler knows": Refusal(
+        {
+            "k.cu": SCALE,
+            "CMakeLists.txt": "set(CMAKE_CUDA_STANDARD 89)\nadd_executable(k k.cu)\n",
+        },
+        ("k.cu: its directives cannot be preprocessed", "c++89", "ask for an older one"),
+        mended={"CMakeLists.txt": "set(CMAKE_CUDA_STANDARD 17)\nadd_executable(k k.cu)\n"},
+    ),
     "not a compilation database": Refusal(
         {"k.cu": SCALE, "options.json": '{"std": "c++17"}'},
         ("options.json: this is not a compilation database", "-I DIR, -D NAME[=VALUE]"),

@@ -98,6 +98,13 @@ def test_the_file_of_a_folder_is_the_one_that_the_rewrite_changes(tmp_path: Path
     assert "several files" in raised.value.what
 
 
+def test_a_rewrite_that_is_not_there_is_told_before_a_target_is_made(tmp_path: Path) -> None:
+    (tmp_path / "old.cu").write_text(KERNEL)
+    with pytest.raises(UserError) as raised:
+        find_original(tmp_path / "old.cu", tmp_path / "new.cu", None)
+    assert raised.value.what == "there is no file"
+
+
 def test_what_a_commit_changes_beside_sources_makes_no_difference(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text("a\n")
     hunk = "@@ -1 +1 @@\n-a\n+b\n"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.substitutes import Substitute
+from gi_cuda.backends.workers.substituting import why_overflown
 from gi_cuda.spec.numbers import SMALL_FLOATS
 
 REALS = np.random.default_rng(1).random(500).astype(np.float32)
@@ -98,3 +99,27 @@ def test_members_of_structs_become_others_one_by_one() -> None:
     assert np.all((made["rate"] > 0) & (made["rate"] < 0.1))
     odd = structs.view(np.uint8)
     assert Substitute.MEMBERS.contents(odd, item=7) is odd
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (np.s_[:0], ""),
+        (np.s_[::3], ""),
+        (np.s_[1:], "place[1] is 6, expected 5"),
+    ],
+)
+def test_most_of_many_integers_tell_a_limit_that_large_numbers_exceed(
+    changed: slice, told: str
+) -> None:
+    right = {"place": np.full(64, 5, np.int32), "half": np.full(64, 5, np.uint16)}
+    found = {name: array.copy() for name, array in right.items()}
+    found["place"][changed] += 1
+    found["half"] += 1
+    assert why_overflown(found, right, {"place"}) == told
+
+
+def test_of_real_numbers_an_infinite_one_tells() -> None:
+    right = {"sum": np.array([1, np.inf, 3], np.float32)}
+    found = {"sum": np.array([2, np.inf, np.inf], np.float32)}
+    assert why_overflown(found, right, ()) == "sum[2] is inf, expected 3.0"

@@ -120,6 +120,11 @@ def test_sizes_grow_until_there_is_a_block() -> None:
     assert large_enough((one,), ["m / 512"], {}) == (one,)
 
 
+def test_sizes_stay_where_no_larger_ones_give_one_of_everything() -> None:
+    sizes = (Extent("n", True, 128, 64, 1024), Extent("m", True, 128, 64, 1024))
+    assert large_enough(sizes, ["n / m", "m / n", "n / m / m"], {}) == sizes
+
+
 def test_the_square_of_a_number_is_no_gigabyte() -> None:
     sizes = (Extent("nx", True, 10007, 7777, 1 << 20),)
     (one,) = small_enough(sizes, ["nx * (nx)", "nx", "nx * unknown"], {})

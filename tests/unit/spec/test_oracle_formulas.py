@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from gi_cuda.spec.key_types import MemberPlace
-from gi_cuda.spec.oracles import Exact, Oracle, Sigma, Tolerance
+from gi_cuda.spec.oracles import UNWRITTEN, Exact, Oracle, Sigma, Tolerance
 
 DTYPES = st.sampled_from([np.float32, np.float64, np.int32, np.int64, np.uint64, np.uint8])
 
@@ -122,3 +122,24 @@ def test_members_of_structs_are_judged_one_by_one() -> None:
     assert penalty(wrong)[0] == 2
     padding.view(np.uint8)[11::12] = 1
     assert penalty(padding)[0] == 0
+
+
+@pytest.mark.parametrize("check", [Exact(), Tolerance(1e-3, 1e-3)])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_nan_is_as_good_as_another_but_not_where_the_reference_wrote_nothing(
+    check: Exact | Tolerance, kind: type
+) -> None:
+    """Contents of unset shared memory, which ``out[i] = shared[i]`` writes beyond an array's end."""
+    words = np.dtype(kind).itemsize // 4
+    unwritten, unset = (
+        np.full(words, word, np.uint32).view(kind) for word in (UNWRITTEN, UNWRITTEN + 1)
+    )
+    assert not check.wrong(unwritten, unwritten).any()
+    assert not check.wrong(unset, np.full(1, np.nan, kind)).any()
+    assert check.wrong(unset, unwritten).all()
+    three = np.full(1, 3, kind)
+    assert (
+        "a[0] is not written, expected 3" in check.judge({}, {"a": unwritten}, {"a": three}).reason
+    )
+    told = check.judge({}, {"a": three}, {"a": unwritten}).reason
+    assert told == "a[0] is 3.0, expected not written (1 of 1 values wrong)"

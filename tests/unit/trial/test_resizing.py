@@ -11,7 +11,7 @@ from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.init.proposing.geometry import Launching
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.resizing import other_block
-from gi_cuda.trial.troubles import Brief, Slow
+from gi_cuda.trial.troubles import Brief, Impossible, Slow
 from tests.unit.trial.proposals import (
     A,
     B,
@@ -81,6 +81,30 @@ SLOW = {
     ),
 }
 
+IMPOSSIBLE = {
+    "a size that says how many threads a block has gets less": Row(
+        proposal(size("n", 8192, 4096, 8192), A, B, grid=("1",), block=("n",)),
+        Impossible("a block of 8192 on the case train"),
+        [("smaller sizes", {"n": (512, 256, 8192)})],
+    ),
+    "a buffer of a fixed size and its grid get less": Row(
+        proposal(buffer("a", elements="400000000"), grid=("3125000",), block=("128",)),
+        Impossible("too much memory on the case train"),
+        [
+            (
+                "smaller sizes",
+                {
+                    "a.elements": "blocks * 128",
+                    "a.whole": "400000000",
+                    "blocks": (195312, 146484, 3125000),
+                    "grid": ("blocks",),
+                },
+            ),
+            ...,
+        ],
+    ),
+}
+
 BRIEF = {
     "twenty times too short is twenty times more, then four": Row(
         proposal(N, A, B),
@@ -117,6 +141,12 @@ BRIEF = {
 @pytest.mark.parametrize("name", SLOW)
 def test_a_slow_launch_gets_less_to_do(name: str) -> None:
     row = SLOW[name]
+    assert tried(row) == row.mends
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_a_launch_that_is_too_large_gets_less_to_do(name: str) -> None:
+    row = IMPOSSIBLE[name]
     assert tried(row) == row.mends
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gi_cuda.backends.cuda.device.arena import UNIT, Arena
 from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.protocol.agreement import NOTHING
-from gi_cuda.backends.protocol.device import POISON, margin_of
+from gi_cuda.backends.protocol.device import POISON, UNSET, margin_of
 
 GUARD = 64 * 1024
 """Bytes before and after every buffer; a multiple of the device's alignment of memory."""
@@ -320,7 +320,7 @@ def scrubber(context: Context, helpers: Any) -> Callable[[], None]:
         nonlocal number
         number += 1
         goal = number * blocks % 2**32
-        arguments = struct.pack("@IIPI", POISON, room // 4, int(arrived), goal)
+        arguments = struct.pack("@IIPI", UNSET, room // 4, int(arrived), goal)
         grid, block = (blocks, 1, 1), (_SCRUB_THREADS, 1, 1)
         context.launch(function, grid, block, arguments, room)
 

@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Fills shared memory at the start of every block, and what lies around buffers: a quiet NaN as float and as
-// double, negative as int, and as an unsigned index far beyond any buffer.
+// Fills fresh buffers: a quiet NaN as float and as double, negative as int, and as an unsigned index far beyond any
+// buffer.
 #define GI_POISON 0xFFFDA5A5u
+// Fills shared memory at the start of every block, and what else nothing has set: backends/protocol/device.py says why.
+#define GI_UNSET (GI_POISON + 1)
 
 struct gi_index {
   unsigned x, y, z;

@@ -358,8 +358,8 @@ void begin_block() {
     warps[i / 32].waiting = 0;
   }
   for (const gi_shared *one = kernel->shared; one < kernel->shared + kernel->shared_count; ++one)
-    poison(one->begin, one->bytes);
-  poison(gi_dynamic_shared, dynamic_bytes);
+    poison(one->begin, one->bytes, GI_UNSET);
+  poison(gi_dynamic_shared, dynamic_bytes, GI_UNSET);
   if (!GI_ALWAYS(usual)) {
     schedule.begin_block();
     if (watching) watch_block();

@@ -47,7 +47,7 @@ struct Warp {
   gi_table table;
 };
 
-constexpr uint64_t kPoison = uint64_t(GI_POISON) << 32 | GI_POISON;
+constexpr uint64_t kPoison = uint64_t(GI_UNSET) << 32 | GI_UNSET;
 
 inline uint64_t reduce(gi_warp_function function, uint64_t left, uint64_t right) {
   unsigned a = unsigned(left), b = unsigned(right);

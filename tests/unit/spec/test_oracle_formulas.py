@@ -129,7 +129,7 @@ def test_members_of_structs_are_judged_one_by_one() -> None:
 def test_a_nan_is_as_good_as_another_but_not_where_the_reference_wrote_nothing(
     check: Exact | Tolerance, kind: type
 ) -> None:
-    """Contents of unset shared memory, which ``out[i] = shared[i]`` writes beyond an array's end."""
+    """Contents of unset shared memory are not what ``out[i] = shared[i]`` may write."""
     words = np.dtype(kind).itemsize // 4
     unwritten, unset = (
         np.full(words, word, np.uint32).view(kind) for word in (UNWRITTEN, UNWRITTEN + 1)

@@ -20,7 +20,7 @@ from gi_cuda.evaluate.batches.batch import Batch
 from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, of_all
-from gi_cuda.evaluate.batches.ways import rehearsal_of
+from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw

@@ -18,7 +18,7 @@ from gi_cuda.evaluate.batches.batch import Batch
 from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import of_all
-from gi_cuda.evaluate.batches.ways import rehearsal_of
+from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.create import create_run

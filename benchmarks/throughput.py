@@ -28,10 +28,10 @@ from gi_cuda import BACKENDS
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.table import open_backend
-from gi_cuda.evaluate.batches.parts import Parts
+from gi_cuda.evaluate.batches.compiled_parts import Parts
 from gi_cuda.evaluate.batches.passes import REFERENCE, TrialBuilder
+from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.batches.schemata import SchemaBuilder, grouped
-from gi_cuda.evaluate.batches.ways import rehearsal_of
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.report.show import generations_table, phases_table

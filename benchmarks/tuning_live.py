@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from gi_cuda.analyze.tuned import measured
+from gi_cuda.analyze.tuning_results import measured
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.genome import Genotype

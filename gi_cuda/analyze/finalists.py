@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
-from gi_cuda.analyze.finals import AHEAD, FINALISTS, Finals
-from gi_cuda.analyze.heats import leaders, ordered
+from gi_cuda.analyze.finalist_order import leaders, ordered
+from gi_cuda.analyze.finalist_validation import AHEAD, FINALISTS, Finals
 from gi_cuda.analyze.racing import Racing
 from gi_cuda.analyze.repair import Finalist, less_suspect, repaired
 from gi_cuda.analyze.shortfall import keep_shortfall

@@ -11,7 +11,7 @@ from pathlib import Path
 import gi_cuda
 from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.milestones import milestones
-from gi_cuda.analyze.tuned import stored_rest
+from gi_cuda.analyze.tuning_results import stored_rest
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import (
     Winner,

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from gi_cuda.analyze.milestones import Milestone
-from gi_cuda.analyze.whole import WholeRun
+from gi_cuda.analyze.whole_run import WholeRun
 from gi_cuda.errors import UserError
 from gi_cuda.results.ranks import a12, holm, mann_whitney
 

@@ -9,9 +9,9 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Generic, TypeVar
 
-from gi_cuda.backends.bell import Bell
 from gi_cuda.backends.job_threads import WAKING, join
-from gi_cuda.backends.leash import Leash, leash
+from gi_cuda.backends.process_registry import ProcessRegistry, process_registry
+from gi_cuda.backends.wakeup import WakeUp
 
 T = TypeVar("T")
 
@@ -32,20 +32,20 @@ class Background(Generic[T]):
         self._work = work
         self._queue: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
         self._stop = Event()
-        self._leash = Leash(leash())
-        self._bell = Bell()
+        self._processes = ProcessRegistry(process_registry())
+        self._wakeup = WakeUp()
         self._thread = Thread(target=self._follow, name=name, daemon=True)
         self._thread.start()
 
     @property
     def news(self) -> int:
         """File descriptor that becomes readable when an item, the end or an error is queued."""
-        return self._bell.heard
+        return self._wakeup.heard
 
     def _follow(self) -> None:
         last: BaseException | None = None
         try:
-            with self._leash.held():
+            with self._processes.held():
                 for one in self._work:
                     self._put((one,))
                     if self._stop.is_set():
@@ -58,7 +58,7 @@ class Background(Generic[T]):
 
     def _put(self, news: tuple[T] | BaseException | None) -> None:
         self._queue.put(news)
-        self._bell.ring()
+        self._wakeup.ring()
 
     def take(self) -> Iterator[T]:
         """Yield the items that were queued since the last call, without waiting.
@@ -66,7 +66,7 @@ class Background(Generic[T]):
         Raises:
             BaseException: the iterator raised this.
         """
-        self._bell.hush()
+        self._wakeup.hush()
         with suppress(Empty):
             while not self.ended:
                 one = self._queue.get_nowait()
@@ -90,7 +90,7 @@ class Background(Generic[T]):
     def close(self) -> None:
         """Stop the iterator after its current item, and kill the processes that it has started."""
         self._stop.set()
-        self._leash.cut()
+        self._processes.cut()
         join([self._thread])
         if not self._thread.is_alive():  # a living thread still writes to the pipe
-            self._bell.close()
+            self._wakeup.close()

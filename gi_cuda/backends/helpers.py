@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from gi_cuda.backends.leash import everything
+from gi_cuda.backends.process_registry import all_processes
 from gi_cuda.backends.processes import Process
 
 GONE: Final = (EOFError, OSError)
@@ -35,7 +35,7 @@ class Helper:
 
     def __init__(self, module: str) -> None:
         ours, theirs = socket.socketpair()
-        with theirs, everything().held():
+        with theirs, all_processes().held():
             self._process = Process(
                 [sys.executable, "-m", module, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],

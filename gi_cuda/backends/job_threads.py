@@ -10,7 +10,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from gi_cuda.backends.leash import Leash, leash
+from gi_cuda.backends.process_registry import ProcessRegistry, process_registry
 from gi_cuda.backends.processes import GOING
 
 Job = TypeVar("Job")
@@ -48,7 +48,7 @@ class JobThreads(Generic[Job, Result]):
         self._work, self._patience = work, patience
         self._jobs: SimpleQueue[tuple[Job] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Job, Result] | BaseException] = SimpleQueue()
-        self._leash = Leash(leash())
+        self._processes = ProcessRegistry(process_registry())
         self._threads = [Thread(target=self._serve, daemon=True) for _ in range(threads)]
 
     def __enter__(self) -> JobThreads[Job, Result]:
@@ -67,7 +67,7 @@ class JobThreads(Generic[Job, Result]):
                 self._jobs.get_nowait()
         for _ in self._threads:
             self._jobs.put(None)
-        self._leash.cut()
+        self._processes.cut()
         join(self._threads, self._patience)
 
     def submit(self, job: Job) -> None:
@@ -100,7 +100,7 @@ class JobThreads(Generic[Job, Result]):
                 limit = 0.0
 
     def _serve(self) -> None:
-        with self._leash.held():
+        with self._processes.held():
             while (task := self._jobs.get()) is not None:
                 (job,) = task
                 try:
@@ -117,7 +117,7 @@ def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
     Raises:
         BaseException: one of the jobs raised this.
     """
-    above = leash()
+    above = process_registry()
     done: SimpleQueue[tuple[int, Result] | BaseException] = SimpleQueue()
 
     def serve(at: int) -> None:
@@ -146,7 +146,7 @@ def meanwhile(job: Callable[[], object]) -> None:
     It fills a cache ahead of time: code that needs the result asks for it again, and gets the error
     then.
     """
-    above = leash()
+    above = process_registry()
 
     def serve() -> None:
         with above.held(), suppress(Exception):

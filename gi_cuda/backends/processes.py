@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from gi_cuda.backends.leash import Stopped, leash
+from gi_cuda.backends.process_registry import Stopped, process_registry
 
 GOING = 1.5
 """Seconds in which a killed process has to be gone."""
@@ -99,13 +99,13 @@ class Family:
     """
 
     def __init__(self, start: Callable[[], Child], going: float = GOING) -> None:
-        self._leash = leash()
-        if self._leash.is_cut:
+        self._processes = process_registry()
+        if self._processes.is_cut:
             raise Stopped
         self._going = going
         with undisturbed():
             self._child = start()
-            self._leash.enter(self)
+            self._processes.enter(self)
 
     @property
     def pid(self) -> int:
@@ -145,7 +145,7 @@ class Family:
                 status = self._child.wait(limit)
         finally:
             self.end()
-        if self._leash.is_cut:
+        if self._processes.is_cut:
             raise Stopped
         return status
 
@@ -186,7 +186,7 @@ class Family:
             time.sleep(_LOOKED)
         for pid in left:
             say_left_behind(pid)
-        self._leash.leave(self)
+        self._processes.leave(self)
 
     def _session(self) -> list[int]:
         """Return the numbers of the session's processes that still run, including this one."""
@@ -243,10 +243,10 @@ class Process(Family):
         except BaseException:
             self.end()
             raise
-        if late or self._leash.is_cut:
+        if late or self._processes.is_cut:
             self.end()
-        self._leash.leave(self)
-        if self._leash.is_cut:
+        self._processes.leave(self)
+        if self._processes.is_cut:
             raise Stopped
         return None if late else self._popen.returncode, *texts
 
@@ -272,7 +272,7 @@ class Process(Family):
                 seconds = time.monotonic() - self._begun
             finally:
                 self.end()
-        if self._leash.is_cut:
+        if self._processes.is_cut:
             raise Stopped
         said, complained = map(bytes, written.values())
         loud = max(len(said), len(complained)) > most

@@ -19,7 +19,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import backends_for, check_level, compiled_subject
 from gi_cuda.genome import Space
 from gi_cuda.grammar import EDIT_SETS, Rules, Wanted, convert, front_end, read_files
-from gi_cuda.grammar.frontends.cuda.account import account
+from gi_cuda.grammar.frontends.cuda.statement_account import account
 from gi_cuda.grammar.presence import ANY
 from gi_cuda.report.convert import (
     edits_table,

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from gi_cuda.analyze.asking import ask, question
+from gi_cuda.analyze.external_ideas import ask, question
 from gi_cuda.cli.console import console, working
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import counted, say

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.whole import whole_run
+from gi_cuda.analyze.whole_run import whole_run
 from gi_cuda.cli.console import working
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.next_steps import command_line, say_next, say_next_after

@@ -14,11 +14,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from gi_cuda.analyze.finalist_validation import Finals
 from gi_cuda.analyze.finalists import select_winner
-from gi_cuda.analyze.finals import Finals
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.shortfall import stored_shortfall
-from gi_cuda.analyze.tuned import goal_of, stored_rest
+from gi_cuda.analyze.tuning_results import goal_of, stored_rest
 from gi_cuda.analyze.winner import Winner, how_to_go_on, keep_winner, stored_refusal, what_it_takes
 from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.table import backend_named

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread, main_thread
 from types import FrameType
 
-from gi_cuda.backends.leash import end_all
+from gi_cuda.backends.process_registry import end_all
 
 STATUS = 130
 """Exit status of an interrupted command."""

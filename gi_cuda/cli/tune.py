@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda import AUTO
-from gi_cuda.analyze.tuned import measured
+from gi_cuda.analyze.tuning_results import measured
 from gi_cuda.cli import evolve
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import (

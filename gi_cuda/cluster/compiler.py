@@ -11,10 +11,10 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import ClassVar
 
-from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.cached import CachedCompiler
+from gi_cuda.backends.compile.delegating import DelegatingCompiler
 from gi_cuda.backends.compile.shards import new_shard
-from gi_cuda.backends.leash import Stopped, leash
+from gi_cuda.backends.process_registry import Stopped, process_registry
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.cluster.compiling import Order, Parcel, compiling, tools_of_compiler
 from gi_cuda.cluster.meeting import Meeting
@@ -78,7 +78,7 @@ class Desk:
                 try:
                     number, parcel = queue.get(timeout=STOP_ASKED)
                 except Empty:
-                    if leash().is_cut:
+                    if process_registry().is_cut:
                         raise Stopped from None
                     if self._fault is not None:
                         raise self._fault from None
@@ -103,7 +103,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterCompiler(AroundCompiler):
+class ClusterCompiler(DelegatingCompiler):
     """A compiler that lets a cluster compile, and delegates everything else to a local compiler.
 
     Attributes:

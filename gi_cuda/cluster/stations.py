@@ -21,7 +21,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.processes import Process
 from gi_cuda.backends.workers.forking import Lent
-from gi_cuda.backends.workers.left import Left
+from gi_cuda.backends.workers.retired_devices import Left
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS, make_run
 from gi_cuda.cluster.station import Halt, Halted, Opening, Told

@@ -12,7 +12,7 @@ from gi_cuda.evaluate.batches.batch import Batch
 from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Record, Trial
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal, Rehearsals
-from gi_cuda.evaluate.batches.ways import rehearsal_of
+from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.genome import Genotype

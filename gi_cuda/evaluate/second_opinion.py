@@ -32,7 +32,7 @@ from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.batches.passes import REFERENCE, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny.dependence import Dependence
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
@@ -92,7 +92,7 @@ class SecondOpinion:
 
     inner: FitnessEvaluator[Trial]
     subject: Subject
-    elsewhere: Elsewhere
+    elsewhere: ProcessorWatch
     asking: Dependence | None = None
     _best: float = math.inf
     _looks: tuple[_Look, ...] | None = None

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gi_cuda.genome import EDIT_KINDS
 from gi_cuda.grammar import KeptInclude, Rules, Selection
-from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
+from gi_cuda.grammar.frontends.cuda.statement_account import EXPECTED, AccountedPart, PartKind
 from gi_cuda.report.tables import table as empty_table
 
 _WIDEST, _NARROWEST = 60, 16

@@ -229,7 +229,7 @@ REMINDED = 60.0
 class Steps:
     """A context manager that shows the current step of a command.
 
-    On a terminal, the step is shown in one line that is updated in place. Elsewhere, steps are
+    On a terminal, the step is shown in one line that is updated in place. ProcessorWatch, steps are
     lines on stderr, because results go to stdout.
     """
 

@@ -30,11 +30,11 @@ from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
 from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
-from gi_cuda.evaluate.scrutiny.elsewhere import BESIDE, Elsewhere
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.originals import THOROUGH, Patience
+from gi_cuda.evaluate.scrutiny.processor_watch import BESIDE, ProcessorWatch
 from gi_cuda.evaluate.scrutiny.races import RaceWatch
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.tried_inputs import all_unsettled, nobody_knows
@@ -67,7 +67,7 @@ class Tools:
     session: Session
     certification: Certification
     renderers: Renderers
-    watcher: Elsewhere | None = None
+    watcher: ProcessorWatch | None = None
     asking: Dependence | None = None
 
     @property
@@ -217,13 +217,15 @@ def open_tools(
             shutil.rmtree(folder / "build", ignore_errors=True)
 
 
-def _elsewhere(subject: Subject, folder: Path, jobs: int, opened: ExitStack) -> Elsewhere | None:
+def _elsewhere(
+    subject: Subject, folder: Path, jobs: int, opened: ExitStack
+) -> ProcessorWatch | None:
     """Return the check that runs a GPU's source on the CPU too; None for PTX or the host back
     end.
     """
     if subject.compiled or not backend_named(subject.backend).gpu:
         return None
-    return Elsewhere(subject, folder, jobs, opened=opened)
+    return ProcessorWatch(subject, folder, jobs, opened=opened)
 
 
 @contextmanager

@@ -21,8 +21,8 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
+from gi_cuda.trial.case_coverage import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, on_host, plan
-from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored, tried_alone
 from gi_cuda.trial.troubles import (

@@ -16,7 +16,7 @@ from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
 from gi_cuda.trial.second import with_second_cases
-from gi_cuda.trial.tight import with_tight_buffers
+from gi_cuda.trial.tight_buffers import with_tight_buffers
 from gi_cuda.trial.ungrown import with_buffers_as_they_were
 from gi_cuda.trial.values import with_right_values
 from gi_cuda.trial.varying import with_varied_scalars

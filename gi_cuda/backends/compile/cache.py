@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 
-from gi_cuda.backends.compile.once import Turns
 from gi_cuda.backends.compile.process import read_text, run, write_text
+from gi_cuda.backends.compile.single_flight import Turns
 from gi_cuda.errors import UserError
 
 LIMIT = 300.0

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import TypeAdapter
 
-from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.code_cache import CodeCache, name_of
+from gi_cuda.backends.compile.delegating import DelegatingCompiler
 from gi_cuda.backends.compile.identity import digest, without_markers
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
@@ -43,7 +43,7 @@ def keeping(compiler: Compiler, cache: CodeCache | None) -> Compiler:
 
 
 @dataclass(frozen=True, slots=True)
-class CachedCompiler(AroundCompiler):
+class CachedCompiler(DelegatingCompiler):
     """A compiler whose results are kept in a cache.
 
     Attributes:

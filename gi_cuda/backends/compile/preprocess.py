@@ -14,7 +14,7 @@ from types import MappingProxyType
 import xxhash
 
 from gi_cuda.backends.compile.left_out import stand_in
-from gi_cuda.backends.compile.reach import Reached, everything
+from gi_cuda.backends.compile.reachable_code import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.macro_values import define_line, said, valued, with_constants
 

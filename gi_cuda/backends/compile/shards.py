@@ -14,7 +14,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from gi_cuda.backends.compile.at_work import Turns
+from gi_cuda.backends.compile.compiler_slots import Turns
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.undefined import undefined

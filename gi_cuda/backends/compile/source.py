@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from gi_cuda.backends.compile.at_work import AtWork, Turns
+from gi_cuda.backends.compile.borrowed_kernels import KERNEL, SYMBOL, lender
+from gi_cuda.backends.compile.compiler_slots import CompilerSlots, Turns
+from gi_cuda.backends.compile.dependent_lookup import says_late
 from gi_cuda.backends.compile.identity import digest, of_program, of_text, of_tool, without_places
-from gi_cuda.backends.compile.late import says_late
 from gi_cuda.backends.compile.left_out import stand_ins
-from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.compile.prune import expanded, identifiers
-from gi_cuda.backends.compile.reach import Reach, Reached, everything
+from gi_cuda.backends.compile.reachable_code import Reach, Reached, everything
 from gi_cuda.backends.compile.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import (
     Collected,
@@ -92,7 +92,7 @@ class SourceCompiler(ABC):
     shares: bool = True
     without: tuple[str, ...] = ()
     reach: Reach | None = field(default=None, repr=False, compare=False)
-    at_work: AtWork = field(default_factory=AtWork, repr=False, compare=False)
+    at_work: CompilerSlots = field(default_factory=CompilerSlots, repr=False, compare=False)
 
     @classmethod
     def of(cls, subject: Subject, jobs: int, *, found: Collection[str] = (), **own: Any) -> Self:

@@ -13,16 +13,16 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+from gi_cuda.backends.compile.borrowed_kernels import lender
 from gi_cuda.backends.compile.elf import Elf
-from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.preprocess import batch_text
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import Separated
 from gi_cuda.backends.compile.shards import Sizes
+from gi_cuda.backends.compile.single_flight import once
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
 from gi_cuda.backends.host.examine import OPTIONS as EXAMINED

@@ -2,7 +2,7 @@
 
 Headers whose includes stay precede the variants of a shard. Headers of the compiler and its
 libraries are included unchanged. The others contain host code for libraries that are not installed,
-like a variant's own text, and lose it in the same way (see :mod:`gi_cuda.backends.compile.reach`).
+like a variant's own text, and lose it in the same way (see :mod:`gi_cuda.backends.compile.reachable_code`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import Items, code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs
-from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import separated
+from gi_cuda.backends.compile.single_flight import once
 from gi_cuda.backends.compile.source import PREPROCESS_LIMIT
 from gi_cuda.backends.host.library import INCLUDE
 from gi_cuda.backends.host.preamble import preamble

@@ -10,8 +10,8 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.backends.compile.cache import cached, output_of
-from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.single_flight import once
 from gi_cuda.errors import UserError
 
 HERE = Path(__file__).parent

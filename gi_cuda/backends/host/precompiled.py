@@ -9,8 +9,8 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.backends.compile.cache import cache_folder, cached
-from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import run, write_text
+from gi_cuda.backends.compile.single_flight import once
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, version
 from gi_cuda.errors import UserError
 

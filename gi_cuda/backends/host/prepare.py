@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from gi_cuda.backends.compile.lending import KERNEL, SYMBOL
+from gi_cuda.backends.compile.borrowed_kernels import KERNEL, SYMBOL
 from gi_cuda.backends.host.ptx import Unknown, translated
 from gi_cuda.spec.kernel_names import identifier, reference
 

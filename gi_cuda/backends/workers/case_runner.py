@@ -26,10 +26,10 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs, Program
 from gi_cuda.backends.protocol.variants import folders
+from gi_cuda.backends.workers.memory_check import check_room
 from gi_cuda.backends.workers.outputs import bytes_of, damage_of, digest_of
 from gi_cuda.backends.workers.pace import SLOW, Pace, pace
 from gi_cuda.backends.workers.prepared import UNREADABLE, is_mapped, load, save
-from gi_cuda.backends.workers.room import check_room
 from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
     Case,

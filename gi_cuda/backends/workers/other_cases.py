@@ -14,7 +14,7 @@ from gi_cuda.backends.protocol.device import Loaded
 from gi_cuda.backends.protocol.programs import CasePlan, Program
 from gi_cuda.backends.protocol.substitutes import InPlace, Substitute, Substituted, struct_size
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.room import memory
+from gi_cuda.backends.workers.memory_check import memory
 from gi_cuda.errors import UserError
 from gi_cuda.spec import CaseData, plan
 from gi_cuda.spec.oracles import Outputs, Rules

@@ -17,7 +17,7 @@ from gi_cuda.backends.protocol.requests import Request
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
 from gi_cuda.backends.workers.forking import ForkServer, Lent
-from gi_cuda.backends.workers.left import Left
+from gi_cuda.backends.workers.retired_devices import Left
 from gi_cuda.backends.workers.tasks import Key, Unanswered
 from gi_cuda.backends.workers.tasks import Lost as Lost
 from gi_cuda.backends.workers.tasks import Task as Task

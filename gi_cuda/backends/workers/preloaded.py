@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Final, TypeAlias
 
 from gi_cuda.backends import ONE_THREAD
-from gi_cuda.backends.leash import everything
+from gi_cuda.backends.process_registry import all_processes
 from gi_cuda.backends.processes import Family, Process, undisturbed
 
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
@@ -172,7 +172,7 @@ class _Preloaded:
 
     def __init__(self, module: str, going: float) -> None:
         self._socket, theirs = socket.socketpair()
-        with theirs, everything().held():
+        with theirs, all_processes().held():
             self._process = Process(
                 [sys.executable, "-m", module, str(theirs.fileno())],
                 going=going,

@@ -14,23 +14,23 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
-from gi_cuda.backends.bell import Bell
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.variants import BuildFailure
+from gi_cuda.backends.wakeup import WakeUp
 from gi_cuda.backends.workers.pool import Lost, Task, Wants
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
-from gi_cuda.evaluate.batches.account import Account
-from gi_cuda.evaluate.batches.ahead import Ahead
+from gi_cuda.evaluate.batches.compiled_parts import Parts
+from gi_cuda.evaluate.batches.early_builds import EarlyBuilds
 from gi_cuda.evaluate.batches.evidence import Evidence
-from gi_cuda.evaluate.batches.parts import Parts
 from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Pass, Record, Trial, TrialBuilder
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.promotion import Promotion
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal
 from gi_cuda.evaluate.batches.scheduler import Answered
 from gi_cuda.evaluate.batches.schemata import SchemaBuilder
+from gi_cuda.evaluate.batches.time_account import Account
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
@@ -85,10 +85,10 @@ class Batch:
         )
         self._rehearsing: Pass | None = None
         self._added: SimpleQueue[tuple[Mapping[int, Trial], FirstRun | None]] = SimpleQueue()
-        self._bell = Bell()
+        self._wakeup = WakeUp()
         self._growing = self._left = False
         self._promotion = Promotion(equipment.compiler)
-        self._ahead = Ahead(equipment.compiler, self._measuring)
+        self._ahead = EarlyBuilds(equipment.compiler, self._measuring)
         self._how: Rehearsal | None = None
         self._elsewhere = set[int]()
         self._evidence: Evidence[Held] = Evidence()
@@ -102,17 +102,17 @@ class Batch:
             first: selects the trials that rehearse; None if none do.
         """
         self._added.put((trials, first))
-        self._bell.ring()
+        self._wakeup.ring()
 
     def end(self) -> None:
         """Announce that no more trials will be added; callable from any thread."""
         self._growing = False
-        self._bell.ring()
+        self._wakeup.ring()
 
     def leave(self) -> None:
         """Cancel the rest of the batch; callable from any thread."""
         self._left = True
-        self._bell.ring()
+        self._wakeup.ring()
 
     def _begin(self) -> None:
         """Start to build the added trials."""
@@ -184,8 +184,8 @@ class Batch:
             while not (self._settled or self._left or stop()):
                 compiling, idle = self.compiles, self._idle
                 news = [descriptor for one in self._passes for descriptor in one.news]
-                answers = pool.wait(STOP_ASKED, self._bell.heard, *news)
-                self._bell.hush()
+                answers = pool.wait(STOP_ASKED, self._wakeup.heard, *news)
+                self._wakeup.hush()
                 records = [record for one in self._passes for record in self._taken(one)]
                 records += [record for answer in answers for record in self._answered(*answer)]
                 self._promote()
@@ -389,6 +389,6 @@ class Batch:
     def _go_on(self, ident: int) -> None:
         """Let a trial go on to its unconfined build."""
         if self._ahead.goes_on(ident):
-            self._bell.ring()
+            self._wakeup.ring()
         else:
             self._promotion.right.append(ident)

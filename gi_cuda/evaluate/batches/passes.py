@@ -16,7 +16,7 @@ from gi_cuda.backends.protocol.programs import Program, Sampling, Siblings
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Pool, Task
-from gi_cuda.evaluate.batches.parts import Parts
+from gi_cuda.evaluate.batches.compiled_parts import Parts
 from gi_cuda.evaluate.batches.scheduler import MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
 from gi_cuda.results.evaluation import Evaluation

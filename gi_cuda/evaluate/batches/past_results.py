@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.backends.protocol.requests import Refused
 from gi_cuda.backends.workers.pool import Lost
+from gi_cuda.evaluate.batches.crash_risk import CrashRisk
 from gi_cuda.evaluate.batches.fatal_edits import FatalEdits
-from gi_cuda.evaluate.batches.likely import Likely
+from gi_cuda.evaluate.batches.likely_right import LikelyRight
 from gi_cuda.evaluate.batches.passes import Record
-from gi_cuda.evaluate.batches.risk import Risk
 from gi_cuda.evaluate.batches.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured
@@ -33,8 +33,8 @@ class PastResults:
     codes: dict[bytes, Record] = field(default_factory=dict)
     rehearsed: dict[bytes, Record] = field(default_factory=dict)
     fatal_edits: FatalEdits = field(default_factory=FatalEdits)
-    risk: Risk = field(default_factory=Risk)
-    likely: Likely = field(default_factory=Likely)
+    risk: CrashRisk = field(default_factory=CrashRisk)
+    likely: LikelyRight = field(default_factory=LikelyRight)
 
     def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
         """Return the evaluation that follows from a result; None if it has to be repeated in a new

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.evaluate.batches.parts import Parts
+from gi_cuda.evaluate.batches.compiled_parts import Parts
 from gi_cuda.evaluate.batches.passes import Record, Trial, TrialBuilder
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.genome import Edit

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gi_cuda.backends.compile.lending import KERNEL
+from gi_cuda.backends.compile.borrowed_kernels import KERNEL
 from gi_cuda.backends.compile.preprocess import normalised, prelude
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.grammar import LineIndex, SourceLine

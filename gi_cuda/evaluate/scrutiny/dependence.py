@@ -19,7 +19,7 @@ from threading import RLock
 from typing import Final
 
 from gi_cuda.backends.job_threads import at_once
-from gi_cuda.backends.leash import everything
+from gi_cuda.backends.process_registry import all_processes
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.substitutes import Substituted
@@ -176,7 +176,7 @@ class Dependence:
 
         Do nothing if there are none to spare. These workers are used for all later runs.
         """
-        with self._turn, everything().held():
+        with self._turn, all_processes().held():
             if self.alone is None or self._opened:
                 return
             try:
@@ -193,7 +193,7 @@ class Dependence:
 
         The workers stay for later calls.
         """
-        with self._turn, everything().held():
+        with self._turn, all_processes().held():
             return self.objection(one)
 
     def _workers(self) -> Pool[int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gi_cuda.analyze.history import words
 from gi_cuda.analyze.records import IndividualRecord
-from gi_cuda.analyze.whole import WholeRun
+from gi_cuda.analyze.whole_run import WholeRun
 from gi_cuda.results.evaluation import Outcome
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from gi_cuda.analyze.records import GenerationRecord
-from gi_cuda.analyze.whole import WholeRun
+from gi_cuda.analyze.whole_run import WholeRun
 from gi_cuda.report.figures import history, interactions
 from gi_cuda.report.figures.compare import race
 from gi_cuda.report.figures.drawing import legend, new_figure, svg

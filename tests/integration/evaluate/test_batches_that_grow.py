@@ -15,7 +15,7 @@ from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.evaluate import evaluator
 from gi_cuda.evaluate.batches import passes
 from gi_cuda.evaluate.batches.batch import Batch
-from gi_cuda.evaluate.batches.likely import Likely
+from gi_cuda.evaluate.batches.likely_right import LikelyRight
 from gi_cuda.evaluate.batches.passes import Pass, Record, Trial
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.genome import Genotype
@@ -198,7 +198,7 @@ def test_what_is_built_ahead_becomes_of_individuals_what_becomes_of_them_else(
     monkeypatch.setattr(Pass, "build_ahead", watched_ahead)
     monkeypatch.setattr(Apart, "idle", property(lambda self: 2))
     monkeypatch.setattr(Pass, "unbuilt", property(lambda self: 0))
-    monkeypatch.setattr(Likely, "is_right", lambda self, edits: True)
+    monkeypatch.setattr(LikelyRight, "is_right", lambda self, edits: True)
     evaluator = own.evaluator()
     found = dict(evaluator.evaluate(evaluator.prepare(some)))
     assert {i: untimed(one.outcome) for i, one in found.items()} == {

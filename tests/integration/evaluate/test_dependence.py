@@ -16,9 +16,9 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import MachineError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.evaluate.scrutiny.objections import Ruling
 from gi_cuda.evaluate.scrutiny.originals import Patience
+from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS
@@ -345,7 +345,7 @@ def test_a_size_with_which_threads_write_where_others_do_tells_nothing(
 
 def test_with_which_sizes_that_is_so_on_a_gpu_a_processor_tells(tmp_path: Path) -> None:
     """It can choose the order of threads."""
-    elsewhere = Elsewhere(of_rows(tmp_path, "cuda"), tmp_path / "scratch", 1)
+    elsewhere = ProcessorWatch(of_rows(tmp_path, "cuda"), tmp_path / "scratch", 1)
     asked = [("width", Substitute.HALF), ("width", Substitute.ONE), ("n", Substitute.HALF)]
     assert elsewhere.unsettled(asked) == {"width"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.compile.around import AroundCompiler
+from gi_cuda.backends.compile.delegating import DelegatingCompiler
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import SourceCompiler
@@ -21,7 +21,7 @@ from gi_cuda.backends.protocol.requests import (
     Record,
 )
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.evaluate.batches.parts import FIRST, Parts
+from gi_cuda.evaluate.batches.compiled_parts import FIRST, Parts
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.sampling import draw
@@ -117,7 +117,7 @@ def test_they_give_the_same_answers(tools: Tools, tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutParts(AroundCompiler):
+class WithoutParts(DelegatingCompiler):
     """A compiler that takes no parts."""
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:

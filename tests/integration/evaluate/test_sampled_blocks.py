@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.evaluate.candidates import candidate
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import load_subject
 
@@ -68,12 +68,12 @@ def test_where_a_sample_has_all_blocks_of_the_reference_those_of_others_run_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A variant with four times the blocks adds a quarter of the items if only 256 threads run."""
-    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere.SAMPLES", (256,))
+    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.processor_watch.SAMPLES", (256,))
     for name, text in (("kernel.cu", SUM), ("target.toml", SUM_TARGET), ("data.py", SUM_DATA)):
         (tmp_path / name).write_text(text)
     subject = load_subject(tmp_path, "cuda", edits="all")
     with ExitStack() as opened:
-        elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
+        elsewhere = ProcessorWatch(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
         more = candidate(subject, subject.read("<grid_kernel.cu_1><grid_K4>"))
         assert elsewhere.unset([more]) == [""]
         unset = replace(more, text=more.text.replace("int part = 0", "int part"))

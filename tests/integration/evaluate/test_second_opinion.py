@@ -20,7 +20,7 @@ from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
 from gi_cuda.evaluate.scrutiny import originals
 from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
-from gi_cuda.evaluate.scrutiny.elsewhere import BESIDE, Elsewhere
+from gi_cuda.evaluate.scrutiny.processor_watch import BESIDE, ProcessorWatch
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.evaluate.second_opinion import _ASKED, LONGEST, SecondOpinion
 from gi_cuda.genome import Genotype
@@ -51,10 +51,12 @@ def subject() -> Subject:
 
 
 @pytest.fixture(scope="module")
-def elsewhere(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+def elsewhere(
+    subject: Subject, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ProcessorWatch]:
     folder = tmp_path_factory.mktemp("second")
     with ExitStack() as opened:
-        yield Elsewhere(subject, folder, 2, CaseRole.TRAIN, 10.0, opened)
+        yield ProcessorWatch(subject, folder, 2, CaseRole.TRAIN, 10.0, opened)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Said:
 
 def opinions(
     subject: Subject,
-    elsewhere: Elsewhere,
+    elsewhere: ProcessorWatch,
     ratios: Mapping[str, float],
     later: Sequence[str] = (),
     codes: Mapping[str, bytes] | None = None,
@@ -126,7 +128,7 @@ def opinions(
 
 
 @pytest.mark.usefixtures("toolkit")
-def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: Elsewhere) -> None:
+def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: ProcessorWatch) -> None:
     told = opinions(subject, elsewhere, {RACING: 0.2, CLEAN: 0.5, f"CHEAT=6 {CLEAN}": 0.9})
     assert told[RACING].outcome is Outcome.WRONG
     assert not told[RACING].right
@@ -138,7 +140,7 @@ def test_the_fastest_is_wrong_where_it_races(subject: Subject, elsewhere: Elsewh
 
 @pytest.mark.usefixtures("toolkit")
 def test_nothing_is_believed_for_being_slower_than_one_that_races(
-    subject: Subject, elsewhere: Elsewhere
+    subject: Subject, elsewhere: ProcessorWatch
 ) -> None:
     """While the first is watched, those come that it was bred with and that race as it does."""
     alike = {RACING: 0.2, "CHEAT=6": 0.3, f"{RACING} {STATEMENT}": 0.4}
@@ -151,9 +153,9 @@ def test_nothing_is_believed_for_being_slower_than_one_that_races(
 def test_a_few_blocks_of_a_large_launch_show_a_race(
     subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere.SAMPLES", (1,))
+    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.processor_watch.SAMPLES", (1,))
     with ExitStack() as opened:
-        elsewhere = Elsewhere(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened)
+        elsewhere = ProcessorWatch(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened)
         racing, clean = (candidate(subject, subject.read(one)) for one in (RACING, CLEAN))
         assert "race of threads of" in elsewhere.look(racing).seen
         assert elsewhere.look(clean) == Looked()
@@ -178,7 +180,7 @@ def test_a_few_blocks_of_a_large_launch_show_a_race(
 def test_what_takes_too_long_on_a_processor_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.elsewhere.SOON", 0.2)
+    monkeypatch.setattr("gi_cuda.evaluate.scrutiny.processor_watch.SOON", 0.2)
     target = shutil.copytree(RACES, tmp_path / "target")
     text = (target / "kernel.cu").read_text()
     end = "        out[i] = mine;\n"
@@ -187,7 +189,7 @@ def test_what_takes_too_long_on_a_processor_is_not_waited_for(
     (target / "kernel.cu").write_text(slow)
     subject = load_subject(target, "cuda", edits="full")
     with ExitStack() as opened:
-        elsewhere = Elsewhere(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened)
+        elsewhere = ProcessorWatch(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened)
         found = elsewhere.look(candidate(subject, subject.original))
         assert found == Looked(why="the reference fails on the host back end, or takes too long")
 
@@ -200,7 +202,7 @@ def test_the_fastest_is_wrong_where_only_another_input_tells(tmp_path: Path) -> 
     subject = load_subject(TARGETS / "inputs", "cuda", edits="full")
     left_out, harmless = "LEFT_OUT=1", "LEFT_OUT=8"
     with ExitStack() as opened:
-        elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
+        elsewhere = ProcessorWatch(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
         told = opinions(subject, elsewhere, {left_out: 0.5, harmless: 0.9})
     said = "its answers are the same with zeros in place of the input kind"
     assert told[left_out].message.startswith(f"looked at more closely it is wrong: {said}")
@@ -231,7 +233,7 @@ def test_what_never_ends_on_a_processor_is_soon_given_up(
         return found
 
     with ExitStack() as opened:
-        elsewhere = Elsewhere(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
+        elsewhere = ProcessorWatch(subject, tmp_path / "second", 2, CaseRole.TRAIN, 10.0, opened)
         assert elsewhere.ask(unmodified(subject)) == Looked()
         monkeypatch.setattr(originals, "answers_of", watched)
         one = as_candidate(subject, text, subject.standard)
@@ -244,7 +246,7 @@ def test_what_never_ends_on_a_processor_is_soon_given_up(
 
 @pytest.mark.usefixtures("toolkit")
 def test_what_is_right_by_one_edit_is_watched_while_few_wait(
-    subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+    subject: Subject, elsewhere: ProcessorWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ratios = {BARRIER: 1.0, f"{CLEAN} {BARRIER}": 1.0, f"{BARRIER} {STATEMENT}": 1.0}
     told = opinions(subject, elsewhere, ratios)
@@ -270,7 +272,7 @@ def test_what_is_right_by_one_edit_is_watched_while_few_wait(
 )
 def test_of_one_machine_code_one_is_watched(
     subject: Subject,
-    elsewhere: Elsewhere,
+    elsewhere: ProcessorWatch,
     monkeypatch: pytest.MonkeyPatch,
     first: str,
     second: str,
@@ -286,7 +288,9 @@ def test_of_one_machine_code_one_is_watched(
 
 
 @pytest.mark.usefixtures("toolkit")
-def test_nothing_is_lost_of_what_is_bred_meanwhile(subject: Subject, elsewhere: Elsewhere) -> None:
+def test_nothing_is_lost_of_what_is_bred_meanwhile(
+    subject: Subject, elsewhere: ProcessorWatch
+) -> None:
     ratios = {CLEAN: 0.9, RACING: 0.4, "CHEAT=6": 0.3, f"CHEAT=7 {CLEAN}": 1.0}
     told = opinions(subject, elsewhere, ratios, ("CHEAT=6", f"CHEAT=7 {CLEAN}"))
     assert told.keys() == ratios.keys()
@@ -296,7 +300,7 @@ def test_nothing_is_lost_of_what_is_bred_meanwhile(subject: Subject, elsewhere: 
 
 @pytest.mark.usefixtures("toolkit")
 def test_who_looks_does_not_keep_the_search_from_breeding(
-    subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+    subject: Subject, elsewhere: ProcessorWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The slowest are believed if many wait, and all if there is nothing else to do."""
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.MOST", 1)
@@ -309,7 +313,7 @@ def test_who_looks_does_not_keep_the_search_from_breeding(
 
 
 @pytest.mark.usefixtures("toolkit")
-def test_where_nobody_can_look_all_is_believed(subject: Subject, elsewhere: Elsewhere) -> None:
+def test_where_nobody_can_look_all_is_believed(subject: Subject, elsewhere: ProcessorWatch) -> None:
     nobody = replace(elsewhere, subject=replace(subject, target=_without_host_cases(subject)))
     told = opinions(subject, nobody, {RACING: 0.2})
     assert told[RACING].outcome is Outcome.FASTER
@@ -317,7 +321,7 @@ def test_where_nobody_can_look_all_is_believed(subject: Subject, elsewhere: Else
 
 @pytest.mark.usefixtures("toolkit")
 def test_where_it_takes_too_long_to_know_whether_somebody_can_all_is_believed(
-    subject: Subject, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
+    subject: Subject, elsewhere: ProcessorWatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gi_cuda.evaluate.second_opinion.OPENING", -1.0)
     told = opinions(subject, elsewhere, {RACING: 0.2, "CHEAT=6": 0.1})
@@ -345,7 +349,7 @@ def test_where_nobody_can_look_elsewhere_the_device_itself_is_asked(
         given = subject, tools.compiler, None, tmp_path / "a", tools.session.cases
         alone = opening(opened, tools.session, 1)
         asking = Dependence(*given, patience=BESIDE, alone=alone)
-        elsewhere = Elsewhere(nowhere, tmp_path / "b", 2, CaseRole.TRAIN, 10.0, opened)
+        elsewhere = ProcessorWatch(nowhere, tmp_path / "b", 2, CaseRole.TRAIN, 10.0, opened)
         told = opinions(subject, elsewhere, ratios, asking=asking, known=known)
     said = "looked at more closely it is wrong: its answers are the same with zeros in place of"
     assert told["LEFT_OUT=1"].message.startswith(said) == known
@@ -369,7 +373,7 @@ def test_a_processor_sees_locals_that_nothing_sets(tmp_path: Path, first: str, t
     assert "float part = 0.0f;" in whole.text
     one = replace(whole, text=whole.text.replace("float part = 0.0f;", first))
     with ExitStack() as opened:
-        said, same = Elsewhere(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened).unset(
+        said, same = ProcessorWatch(subject, tmp_path, 2, CaseRole.TRAIN, 10.0, opened).unset(
             [one, whole]
         )
     assert said.startswith("it reads part, which nothing has set") == told

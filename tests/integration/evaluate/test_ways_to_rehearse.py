@@ -10,7 +10,7 @@ from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
-from gi_cuda.evaluate.batches.ways import anew
+from gi_cuda.evaluate.batches.rehearsal_choice import anew
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.levels import open_subject
 

@@ -17,7 +17,7 @@ from gi_cuda.analyze.judge.records import Judged, Outcome
 from gi_cuda.analyze.rewrites.refusals import Refused
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
 from gi_cuda.evaluate.baseline import establish
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.report.as_json import PRINTED
 from gi_cuda.results.status import EXIT_STATUS, Status
@@ -226,7 +226,7 @@ def test_a_processor_watches_a_rewrite_for_gpus_in_its_own_launch(
     assert one.candidate.launches is not None
     assert "64" in str(one.candidate.launches)
     with ExitStack() as opened:
-        elsewhere = Elsewhere(subject, tmp_path / "watched", 2, opened=opened)
+        elsewhere = ProcessorWatch(subject, tmp_path / "watched", 2, opened=opened)
         assert elsewhere.known(one.candidate) is None
         assert elsewhere.look(one.candidate) == Looked()
         assert elsewhere.known(one.candidate) == Looked()

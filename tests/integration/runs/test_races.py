@@ -17,8 +17,8 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
 from gi_cuda.evaluate.scrutiny.order_words import changes_order, changes_order_of_blocks
+from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
 from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding
 from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
@@ -99,7 +99,7 @@ def test_the_reference_is_not_complained_of(run: Run) -> None:
 @broad
 def test_what_runs_on_a_gpu_is_watched_on_the_processor_as_well(tmp_path: Path) -> None:
     subject = load_subject(RACES, "cuda")
-    elsewhere = Elsewhere(subject, tmp_path, 1)
+    elsewhere = ProcessorWatch(subject, tmp_path, 1)
     for number in CHEATS:
         looked = elsewhere.look(candidate(subject, subject.read(f"CHEAT={number}")))
         assert "race of threads of " in looked.seen
@@ -113,7 +113,7 @@ def test_what_nobody_can_watch_says_why(tmp_path: Path) -> None:
     roles = re.compile(r'^role = "(?:train|held-out)"$', re.M)
     file.write_text(roles.sub(r'\g<0>\nbackends = ["cuda"]', file.read_text()))
     subject = load_subject(target, "cuda")
-    looked = Elsewhere(subject, tmp_path, 1).look(unmodified(subject))
+    looked = ProcessorWatch(subject, tmp_path, 1).look(unmodified(subject))
     assert looked == Looked(why="no held-out case is for the backend 'host'")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from gi_cuda.analyze.finalists import finalists
 from gi_cuda.analyze.racing import Racing
-from gi_cuda.evaluate.scrutiny.elsewhere import Elsewhere
+from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.subject import load_subject
@@ -26,7 +26,7 @@ RACING = "CHEAT=5", "CHEAT=5 WASTE=0", "CHEAT=5 WASTE=0 <_kernel.cu_46>"
 def run(tmp_path: Path) -> Iterator[Run]:
     """A run on the host, with who looks at a GPU's beside it."""
     target = small_races(tmp_path / "races")
-    elsewhere = Elsewhere(load_subject(target, "cuda"), tmp_path / "elsewhere", 1)
+    elsewhere = ProcessorWatch(load_subject(target, "cuda"), tmp_path / "elsewhere", 1)
     with create_run(load_subject(target, "host"), tmp_path / "run", PLAN) as opened:
         tools = opened.tools
         races = replace(tools.certification.races, beside=elsewhere)

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from gi_cuda.analyze.shortfall import Shortfall
-from gi_cuda.analyze.whole import whole_run
+from gi_cuda.analyze.whole_run import whole_run
 from gi_cuda.report.page import payload
+from gi_cuda.report.page.page_text import said
 from gi_cuda.report.page.payload import DETAILS, contents
-from gi_cuda.report.page.said import said
 from gi_cuda.results.generation import Individual, Tally
 from gi_cuda.results.near_limit import NearLimit
 from gi_cuda.results.speed_up import SpeedUp

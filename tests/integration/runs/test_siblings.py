@@ -11,7 +11,7 @@ import pytest
 from gi_cuda.evaluate.batches.batch import Batch
 from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import of_all
-from gi_cuda.evaluate.batches.ways import rehearsal_of
+from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run

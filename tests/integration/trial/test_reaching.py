@@ -11,7 +11,7 @@ import pytest
 from gi_cuda.init import Proposal, from_options, propose
 from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.trial import Attempts, Outcome, mended
-from gi_cuda.trial.reach import Reach
+from gi_cuda.trial.case_coverage import Reach
 from gi_cuda.trial.reaching import with_more_reached
 from tests.sweeps import broad
 

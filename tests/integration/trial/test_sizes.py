@@ -15,7 +15,7 @@ from gi_cuda.trial.blocks import several_blocks, with_several_blocks
 from gi_cuda.trial.changes import resized
 from gi_cuda.trial.facts import impossible, plan
 from gi_cuda.trial.second import with_second_cases
-from gi_cuda.trial.tight import with_tight_buffers
+from gi_cuda.trial.tight_buffers import with_tight_buffers
 from gi_cuda.trial.troubles import Trouble, Unjudged
 from tests.sweeps import broad
 

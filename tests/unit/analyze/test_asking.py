@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gi_cuda.analyze.asking import answers, ask
+from gi_cuda.analyze.external_ideas import answers, ask
 from gi_cuda.errors import UserError
 from gi_cuda.subject.idea_files import Answer
 

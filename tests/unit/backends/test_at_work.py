@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Event, Thread
 
-from gi_cuda.backends.compile.at_work import AtWork, Turns
-from gi_cuda.backends.leash import Leash, Stopped
+from gi_cuda.backends.compile.compiler_slots import CompilerSlots, Turns
+from gi_cuda.backends.process_registry import ProcessRegistry, Stopped
 
 
 def begun(work: Callable[[], None]) -> Thread:
@@ -15,14 +15,14 @@ def begun(work: Callable[[], None]) -> Thread:
     return thread
 
 
-def waits(at_work: AtWork, number: int, beside: int = 1) -> None:
+def waits(at_work: CompilerSlots, number: int, beside: int = 1) -> None:
     """Return once so many wait, and so many are at work."""
     while (len(at_work._waiting), at_work.number) != (number, beside):
         pass
 
 
 def test_they_begin_in_the_order_in_which_they_came() -> None:
-    at_work, seen = AtWork(), list[tuple[str, int]]()
+    at_work, seen = CompilerSlots(), list[tuple[str, int]]()
 
     def compiled(name: str) -> None:
         with at_work.one(1):
@@ -42,7 +42,7 @@ def test_they_begin_in_the_order_in_which_they_came() -> None:
 
 
 def test_what_is_nearer_to_its_end_goes_before_what_came_sooner() -> None:
-    at_work, seen = AtWork(), list[str]()
+    at_work, seen = CompilerSlots(), list[str]()
 
     def compiled(name: str, rank: int) -> None:
         with Turns(at_work, 1, rank).one():
@@ -59,7 +59,7 @@ def test_what_is_nearer_to_its_end_goes_before_what_came_sooner() -> None:
 
 
 def test_as_many_begin_at_a_time_as_there_are_jobs() -> None:
-    at_work, inside, go_on = AtWork(), [Event() for _ in range(3)], Event()
+    at_work, inside, go_on = CompilerSlots(), [Event() for _ in range(3)], Event()
 
     def compiled(entered: Event) -> None:
         with at_work.one(2):
@@ -76,7 +76,7 @@ def test_as_many_begin_at_a_time_as_there_are_jobs() -> None:
 
 
 def test_what_waits_and_is_not_wanted_any_more_gives_up_its_turn() -> None:
-    at_work, above, ended = AtWork(), Leash(), list[type[BaseException]]()
+    at_work, above, ended = CompilerSlots(), ProcessRegistry(), list[type[BaseException]]()
 
     def compiled() -> None:
         try:

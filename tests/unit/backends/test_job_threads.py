@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gi_cuda.backends.job_threads import JobThreads, at_once
-from gi_cuda.backends.leash import Leash, leash
+from gi_cuda.backends.process_registry import ProcessRegistry, process_registry
 
 
 def test_every_job_is_done_once() -> None:
@@ -109,9 +109,9 @@ def test_what_is_done_at_once_comes_in_order() -> None:
 
 
 def test_what_is_done_at_once_is_held_by_the_same_leash_and_goes_on() -> None:
-    own = Leash(leash())
+    own = ProcessRegistry(process_registry())
     with own.held():
-        assert at_once([leash, leash]) == [own, own]
+        assert at_once([process_registry, process_registry]) == [own, own]
     assert not own.is_cut
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.compile.late import says_late
-from gi_cuda.backends.compile.reach import Reach
+from gi_cuda.backends.compile.dependent_lookup import says_late
+from gi_cuda.backends.compile.reachable_code import Reach
 
 
 def declared(text: str) -> list[str]:

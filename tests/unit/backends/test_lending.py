@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.compile.lending import lender
+from gi_cuda.backends.compile.borrowed_kernels import lender
 from gi_cuda.backends.protocol.variants import Binary, Phenotype, code_key
 
 KERNELS = ("one", "two", "three", "taps", "count", "see", "blur<float, 3>")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gi_cuda.backends.compile.once import once
+from gi_cuda.backends.compile.single_flight import once
 
 
 def test_who_asks_the_same_meanwhile_waits_and_others_do_not() -> None:

@@ -15,7 +15,7 @@ import pytest
 from gi_cuda.backends.background import Background
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.job_threads import JobThreads
-from gi_cuda.backends.leash import Leash, Stopped, leash
+from gi_cuda.backends.process_registry import ProcessRegistry, Stopped, process_registry
 from gi_cuda.backends.processes import Process, signal_name
 from gi_cuda.backends.protocol.variants import Built
 
@@ -99,7 +99,7 @@ def test_beyond_a_limit_it_is_ended(line: str, limit: float, loud: bool, tmp_pat
 
 
 def test_cutting_a_leash_ends_what_is_followed() -> None:
-    mine, ended = Leash(), threading.Event()
+    mine, ended = ProcessRegistry(), threading.Event()
 
     def wait() -> None:
         with mine.held(), pytest.raises(Stopped):
@@ -117,7 +117,7 @@ def test_cutting_a_leash_ends_what_is_followed() -> None:
 
 def test_cutting_a_leash_ends_what_it_holds_and_nothing_else(tmp_path: Path) -> None:
     other = Process(["sleep", "1000"])
-    mine, ends = Leash(leash()), []
+    mine, ends = ProcessRegistry(process_registry()), []
 
     def work() -> None:
         with mine.held(), pytest.raises(Stopped):
@@ -138,8 +138,8 @@ def test_cutting_a_leash_ends_what_it_holds_and_nothing_else(tmp_path: Path) -> 
 
 
 def test_a_leash_holds_what_leashes_below_it_hold(tmp_path: Path) -> None:
-    above = Leash(leash())
-    below = Leash(above)
+    above = ProcessRegistry(process_registry())
+    below = ProcessRegistry(above)
     with below.held():
         process = Process(["sleep", "1000"])
     above.cut()
@@ -187,7 +187,7 @@ def test_ctrl_c_while_a_process_starts_comes_once_it_is_known(
 
     monkeypatch.setattr(subprocess, "Popen", start)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    mine = Leash(leash())
+    mine = ProcessRegistry(process_registry())
     try:
         with mine.held(), pytest.raises(KeyboardInterrupt):
             Process(["sleep", "1000"])

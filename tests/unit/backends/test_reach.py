@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import read_items
-from gi_cuda.backends.compile.reach import Reach
+from gi_cuda.backends.compile.reachable_code import Reach
 
 SOURCE = """\
 # 1 "v3/a.cu"
@@ -129,7 +129,7 @@ def test_what_was_found_out_holds_for_other_configurations(monkeypatch: pytest.M
         read.append("")
         return read_items(code)
 
-    monkeypatch.setattr("gi_cuda.backends.compile.reach.read_items", counted)
+    monkeypatch.setattr("gi_cuda.backends.compile.reachable_code.read_items", counted)
     reach = Reach(frozenset({"scale", "twice"}))
     for size in range(100):
         text = SOURCE.replace("twice(a[0]);", f"twice(a[{size}]);")
@@ -155,7 +155,7 @@ def test_macros_that_say_where_they_are_change_nothing(monkeypatch: pytest.Monke
         for n in range(5)
     ]
     expected = [reached(one) for one in others]
-    monkeypatch.setattr("gi_cuda.backends.compile.reach.read_items", counted)
+    monkeypatch.setattr("gi_cuda.backends.compile.reachable_code.read_items", counted)
     reach = Reach(frozenset({"scale"}))
     assert [reached(one, reach=reach) for one in others] == expected
     assert 'at("v4/a.cu", 7)' in expected[4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.backends.protocol.device import LaunchRefused
-from gi_cuda.backends.workers.room import check_room, memory
+from gi_cuda.backends.workers.memory_check import check_room, memory
 from gi_cuda.subject import Subject
 
 

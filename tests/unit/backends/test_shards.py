@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.compile.at_work import AtWork, Turns
+from gi_cuda.backends.compile.compiler_slots import CompilerSlots, Turns
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.compile.shards import Sizes, attribute, cut
 from gi_cuda.backends.compile.shards import build as build_shards
@@ -97,7 +97,7 @@ def test_beside_others_nothing_need_go_ahead() -> None:
 def test_a_batch_that_comes_while_much_is_compiled_has_fewer_shards(
     at_a_time: int, sizes: list[int], tmp_path: Path
 ) -> None:
-    at_work, seen = AtWork(), list[int]()
+    at_work, seen = CompilerSlots(), list[int]()
 
     def compile_shard(shard: Sequence[Phenotype], path: Path) -> Finished:
         seen.append(len(shard))
@@ -120,7 +120,7 @@ def test_a_batch_that_comes_while_much_is_compiled_has_fewer_shards(
 
 
 def test_the_shards_that_are_compiled_at_the_moment_are_counted(tmp_path: Path) -> None:
-    at_work, seen, together = AtWork(), list[int](), Barrier(2, timeout=60.0)
+    at_work, seen, together = CompilerSlots(), list[int](), Barrier(2, timeout=60.0)
 
     def compile_shard(shard: Sequence[Phenotype], path: Path) -> Finished:
         together.wait()
@@ -182,7 +182,7 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, compile_shard, collect, turns=Turns(AtWork(), 2)))
+    built = list(build(batch, tmp_path, compile_shard, collect, turns=Turns(CompilerSlots(), 2)))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert {failure.ident for failure in failures} == guilty
@@ -204,7 +204,7 @@ def test_a_compiler_that_is_killed_is_no_verdict_unless_it_compiles_others(
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    found = build(batch, tmp_path, compile_shard, collect, turns=Turns(AtWork(), 2))
+    found = build(batch, tmp_path, compile_shard, collect, turns=Turns(CompilerSlots(), 2))
     if len(bombs) == len(batch):
         with pytest.raises(CompilerKilled):
             list(found)
@@ -233,7 +233,9 @@ def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path)
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, quick, collect, turns=Turns(AtWork(), 1), again=thorough))
+    built = list(
+        build(batch, tmp_path, quick, collect, turns=Turns(CompilerSlots(), 1), again=thorough)
+    )
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert failures == [BuildFailure(broken, "k.cu:7: broken")]
@@ -253,6 +255,6 @@ def test_what_runs_into_its_limit_is_not_tried_in_the_other_way(tmp_path: Path) 
 
     batch = [phenotype(0)]
     built = list(
-        build(batch, tmp_path, never_ends, collect, turns=Turns(AtWork(), 1), again=thorough)
+        build(batch, tmp_path, never_ends, collect, turns=Turns(CompilerSlots(), 1), again=thorough)
     )
     assert built == [BuildFailure(0, "the compiler did not end within its limit")]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.batches.likely import Likely
+from gi_cuda.evaluate.batches.likely_right import LikelyRight
 from gi_cuda.genome import Delete
 
 ONE, TWO, THREE = (Delete(f"kernel.cu_{line}") for line in (1, 2, 3))
 
 
 def test_those_whose_edits_were_all_in_right_ones() -> None:
-    likely = Likely()
+    likely = LikelyRight()
     assert not likely.is_right([ONE])
     likely.enter([ONE, TWO], right=True)
     assert likely.is_right([ONE])
@@ -19,13 +19,13 @@ def test_those_whose_edits_were_all_in_right_ones() -> None:
 
 
 def test_what_was_wrong_proves_nothing() -> None:
-    likely = Likely()
+    likely = LikelyRight()
     likely.enter([ONE], right=False)
     assert not likely.is_right([ONE])
 
 
 def test_the_rule_is_not_believed_where_it_is_seldom_so() -> None:
-    likely = Likely()
+    likely = LikelyRight()
     likely.enter([ONE], right=True)
     likely.enter([TWO], right=True)
     likely.enter([ONE, TWO], right=False)

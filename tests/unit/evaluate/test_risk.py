@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.batches.risk import MEMORY, Risk
+from gi_cuda.evaluate.batches.crash_risk import MEMORY, CrashRisk
 
 
-def after(looks: int, deaths: int) -> Risk:
-    risk = Risk()
+def after(looks: int, deaths: int) -> CrashRisk:
+    risk = CrashRisk()
     for number in range(looks):
         risk.looked()
         if number < deaths:
@@ -15,8 +15,8 @@ def after(looks: int, deaths: int) -> Risk:
 
 
 def test_one_in_ten_is_feared_for_while_nothing_is_known() -> None:
-    assert Risk().is_worth(seconds=0.04, death=0.4)
-    assert not Risk().is_worth(seconds=0.05, death=0.4)
+    assert CrashRisk().is_worth(seconds=0.04, death=0.4)
+    assert not CrashRisk().is_worth(seconds=0.05, death=0.4)
 
 
 def test_where_none_dies_what_takes_long_is_not_rehearsed() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gi_cuda.backends.protocol.programs import Program, Siblings
 from gi_cuda.backends.protocol.requests import Measure
-from gi_cuda.evaluate.batches.ways import _Pair, _ran_all, preferred
+from gi_cuda.evaluate.batches.rehearsal_choice import _Pair, _ran_all, preferred
 from gi_cuda.results.measurement import Measurement, Survival
 
 

@@ -8,7 +8,12 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import ALL_TYPES, Grammar, RuleType, Source, convert, read_source
-from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind, account
+from gi_cuda.grammar.frontends.cuda.statement_account import (
+    EXPECTED,
+    AccountedPart,
+    PartKind,
+    account,
+)
 
 ROOT = Path(__file__).parents[3]
 TARGETS = sorted((ROOT / "targets").glob("*/*.cu"))

@@ -11,8 +11,8 @@ import pytest
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import OFFSETS, Fill
 from gi_cuda.trial import Outcome
+from gi_cuda.trial.case_coverage import Reach
 from gi_cuda.trial.facts import names, on_host
-from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.troubles import Brief, Trouble, Unjudged
 from tests.unit.trial.proposals import A, B, Changes, N, buffer, changes, proposal, scalar, size

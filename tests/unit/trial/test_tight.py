@@ -9,7 +9,7 @@ import pytest
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial import Outcome
-from gi_cuda.trial.tight import with_tight_buffers
+from gi_cuda.trial.tight_buffers import with_tight_buffers
 from gi_cuda.trial.troubles import Brief, Trouble, Unjudged
 from tests.unit.trial.proposals import (
     A,

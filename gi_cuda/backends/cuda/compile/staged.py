@@ -14,10 +14,10 @@ from pathlib import Path
 
 import xxhash
 
-from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import expanded, identifiers, pruned_by_a_helper
 from gi_cuda.backends.compile.redeclared import separated
+from gi_cuda.backends.compile.single_flight import once
 from gi_cuda.backends.cuda.compile.stages import Stage, Stages, find_stages
 from gi_cuda.backends.cuda.ptx.confining import write_confined
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces

@@ -1,6 +1,6 @@
 """The kernels of a PTX variant that are not those of the reference, as a module of their own.
 
-As with sources (:mod:`gi_cuda.backends.compile.lending`), kernels that an edit does not touch are
+As with sources (:mod:`gi_cuda.backends.compile.borrowed_kernels`), kernels that an edit does not touch are
 launched from the reference's binary, and need not be assembled again. Kernels that reach a variable
 of the module are never lent, since two copies of such a kernel would not share it.
 """

@@ -18,7 +18,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     leaves,
     meetings,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.writing.around import around
+from gi_cuda.grammar.frontends.cuda.transforms.writing.around_loops import around
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, replacing

@@ -11,7 +11,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.reading.neighbours import Neighbours, neighbours
 from gi_cuda.grammar.frontends.cuda.transforms.vector import vector_of
-from gi_cuda.grammar.frontends.cuda.transforms.writing.around import around
+from gi_cuda.grammar.frontends.cuda.transforms.writing.around_loops import around
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, unit
 from gi_cuda.grammar.frontends.cuda.transforms.writing.vector_text import copy_name
 from gi_cuda.grammar.rule_types import RuleType

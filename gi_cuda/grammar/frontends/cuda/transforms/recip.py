@@ -27,7 +27,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import (
 from gi_cuda.grammar.frontends.cuda.transforms.reading.dataflow import Facts, read_facts
 from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import unparenthesized
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import certain
-from gi_cuda.grammar.frontends.cuda.transforms.writing.around import around
+from gi_cuda.grammar.frontends.cuda.transforms.writing.around_loops import around
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, replacing

@@ -20,7 +20,7 @@ MEMORY: Final = 512
 
 
 @dataclass(slots=True)
-class Likely:
+class LikelyRight:
     """A predictor of right variants, with its success rate.
 
     Attributes:

@@ -22,7 +22,7 @@ MEMORY: Final = 2048
 
 
 @dataclass(slots=True)
-class Risk:
+class CrashRisk:
     """Counts of variants that ran on the siblings, and of those that crashed there.
 
     Attributes:

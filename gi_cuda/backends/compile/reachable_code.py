@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gi_cuda.backends.compile.declarations import WORD
+from gi_cuda.backends.compile.dependent_lookup import declared_late
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import code_lines, read_items
-from gi_cuda.backends.compile.late import declared_late
 from gi_cuda.backends.compile.needs import Needs
 
 _MOST_FRAMES = 8

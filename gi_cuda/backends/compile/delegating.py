@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AroundCompiler:
+class DelegatingCompiler:
     """A compiler that delegates to another one all methods that do not compile variants.
 
     Attributes:

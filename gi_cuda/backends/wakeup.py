@@ -7,7 +7,7 @@ from contextlib import suppress
 from weakref import finalize
 
 
-class Bell:
+class WakeUp:
     """A pipe that wakes up a thread which waits for file descriptors.
 
     Attributes:

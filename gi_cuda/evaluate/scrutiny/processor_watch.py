@@ -44,7 +44,7 @@ _LIMIT: Final = 5.0
 """Seconds after which a launch with a substituted input counts as hung."""
 
 _TELLING: Final = 6.0
-"""Seconds for :meth:`Elsewhere.unsettled`; inputs without an answer by then count as settled."""
+"""Seconds for :meth:`ProcessorWatch.unsettled`; inputs without an answer by then count as settled."""
 
 _ASKED: Final = 4
 """Largest number of workers for tests with other inputs; there are about ten tests."""
@@ -75,7 +75,7 @@ seconds. A variant that hung in each of them once held up a search for a minute.
 
 
 @dataclass(frozen=True, slots=True)
-class _There:
+class _Processor:
     """A subject on the back end for CPUs.
 
     Attributes:
@@ -114,7 +114,7 @@ class _There:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class ProcessorWatch:
     """Checks of a GPU's subject on the back end for CPUs, if the target has cases for it.
 
     Attributes:
@@ -204,13 +204,13 @@ class Elsewhere:
         return frozenset(found)
 
     @property
-    def _there(self) -> tuple[_There | None, str]:
+    def _there(self) -> tuple[_Processor | None, str]:
         """The subject on the CPU; or None and the reason why it cannot run there."""
         with self._turn:  # several threads use this property
             return self._opened
 
     @cached_property
-    def _opened(self) -> tuple[_There | None, str]:
+    def _opened(self) -> tuple[_Processor | None, str]:
         (name, *_) = backends_on_gpus(gpu=False)
         subject = _on(name, self.subject)
         try:
@@ -231,7 +231,9 @@ class Elsewhere:
         examined = Examined(subject, compiler)
         unset = UnsetLocals(subject, compiler, pool, self.folder / "locals", names, examined)
         same = SameItems(compiler, reference, pool, self.folder / "items", names)
-        return _There(session, reference, watch, asking, unset, same if small.partial else None), ""
+        return _Processor(
+            session, reference, watch, asking, unset, same if small.partial else None
+        ), ""
 
     def look_at_all_blocks(self, one: Candidate) -> Looked:
         """Return the races of a candidate among all blocks, if :meth:`look` watches only a sample.

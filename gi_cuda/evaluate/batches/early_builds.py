@@ -13,7 +13,7 @@ from gi_cuda.evaluate.batches.passes import Pass
 from gi_cuda.evaluate.batches.promotion import FEW, Compilers
 
 
-class Ahead:
+class EarlyBuilds:
     """The trials of a batch that are, or may be, built before their rehearsal has ended.
 
     Args:

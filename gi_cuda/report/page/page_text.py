@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from gi_cuda.analyze.validate.acceptance import TriedCandidate
-from gi_cuda.analyze.whole import ChangeTold, WholeRun
+from gi_cuda.analyze.whole_run import ChangeTold, WholeRun
 from gi_cuda.report.explain import facts
 from gi_cuda.report.minimize import worth_lines
 from gi_cuda.report.page.payload import names_in

@@ -23,7 +23,7 @@ class Held(Protocol):
         """Kill the process and wait, up to ``seconds``, for its end."""
 
 
-class Leash:
+class ProcessRegistry:
     """A group of processes that :meth:`cut` kills all at once, from any thread.
 
     It takes no lock, since Ctrl-C could leave a lock taken.
@@ -32,7 +32,7 @@ class Leash:
         above: the parent group. Cutting the parent cuts this group too.
     """
 
-    def __init__(self, above: Leash | None = None) -> None:
+    def __init__(self, above: ProcessRegistry | None = None) -> None:
         self._above = above
         self._processes: set[Held] = set()
         self._cut = False
@@ -42,8 +42,8 @@ class Leash:
         """Tell whether this group or one above it was cut, so that nothing may be started in it."""
         return any(one._cut for one in self._upwards())
 
-    def _upwards(self) -> Iterator[Leash]:
-        one: Leash | None = self
+    def _upwards(self) -> Iterator[ProcessRegistry]:
+        one: ProcessRegistry | None = self
         while one is not None:
             yield one
             one = one._above
@@ -51,12 +51,12 @@ class Leash:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Put all processes that this thread starts inside the context into this group."""
-        before = leash()
-        _THREAD.leash = self
+        before = process_registry()
+        _THREAD.process_registry = self
         try:
             yield
         finally:
-            _THREAD.leash = before
+            _THREAD.process_registry = before
 
     def cut(self) -> None:
         """Kill the group's processes. Threads that wait for one of them get :class:`Stopped`."""
@@ -77,18 +77,18 @@ class Leash:
             one._processes.discard(process)
 
 
-_EVERYTHING = Leash()
+_EVERYTHING = ProcessRegistry()
 _THREAD = threading.local()
 
 
-def everything() -> Leash:
+def all_processes() -> ProcessRegistry:
     """Return the group of all processes that this command has started."""
     return _EVERYTHING
 
 
-def leash() -> Leash:
+def process_registry() -> ProcessRegistry:
     """Return the group of the processes that this thread starts."""
-    held: Leash = getattr(_THREAD, "leash", _EVERYTHING)
+    held: ProcessRegistry = getattr(_THREAD, "process_registry", _EVERYTHING)
     return held
 
 

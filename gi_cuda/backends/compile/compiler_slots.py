@@ -9,7 +9,7 @@ from threading import Event, Lock
 from typing import NamedTuple
 
 from gi_cuda.backends.job_threads import WAKING
-from gi_cuda.backends.leash import Stopped, leash
+from gi_cuda.backends.process_registry import Stopped, process_registry
 
 
 class _Waiting(NamedTuple):
@@ -19,7 +19,7 @@ class _Waiting(NamedTuple):
     jobs: int
 
 
-class AtWork:
+class CompilerSlots:
     """A counting semaphore with priorities for the shards of all builds that share it.
 
     If builds shared the processors evenly, all would end at the end. One after the other, the first
@@ -55,7 +55,7 @@ class AtWork:
             self._let_in()
         try:
             while not turn.wait(WAKING):
-                if leash().is_cut:
+                if process_registry().is_cut:
                     raise Stopped
             yield
         finally:
@@ -85,7 +85,7 @@ class Turns:
         rank: rank of the build's shards.
     """
 
-    at_work: AtWork
+    at_work: CompilerSlots
     jobs: int
     rank: int = 0
 
@@ -95,5 +95,5 @@ class Turns:
         return min(self.at_work.number, self.jobs)
 
     def one(self) -> AbstractContextManager[None]:
-        """Wait for a turn; see :meth:`AtWork.one`."""
+        """Wait for a turn; see :meth:`CompilerSlots.one`."""
         return self.at_work.one(self.jobs, self.rank)

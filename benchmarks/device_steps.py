@@ -23,11 +23,11 @@ from gi_cuda.backends.protocol.device import TimedRun
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import Record
-from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.recording import record
+from gi_cuda.backends.workers.answering.recording import record
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.backends.workers.worker import WorkerContext
-from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.runs.tools import open_tools
 
 ROOT = Path(__file__).parent.parent

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gi_cuda.backends.table import ALL, open_backend
-from gi_cuda.cli.clusters import by_its_own, made_ready
+from gi_cuda.cli.search.clusters import by_its_own, made_ready
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS
 from gi_cuda.results.evaluation import Evaluation

@@ -18,10 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
-from gi_cuda.backends.host.prepare import prepare, variant_text
-from gi_cuda.backends.host.runtime import Runtime
-from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.build.library import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    build_library,
+    find_compiler,
+)
+from gi_cuda.backends.host.build.prepare import prepare, variant_text
+from gi_cuda.backends.host.running.runtime import Runtime
+from gi_cuda.backends.host.running.shard import Shard
 
 KERNELS = """
 __global__ void nothing(int *out, int n) {}

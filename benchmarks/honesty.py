@@ -35,10 +35,10 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.honesty_target import DATA, NULL, SMALL, TARGET, WASTEFUL
-from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.finalists.finalists import select_winner
 from gi_cuda.analyze.validate.looks import look_at_held_out
 from gi_cuda.backends import set_one_thread
-from gi_cuda.backends.compile.code_cache import open_cache
+from gi_cuda.backends.compile.caching.code_cache import open_cache
 from gi_cuda.backends.cuda.choice import VISIBLE
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
-from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.coarsen import Coarsen
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.jam import Jam
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.merge import Merge
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import Shape
+from gi_cuda.spec.launching.shape import Shape
 
 _HEAD = "__global__ void k(const float *a, const float *b, float *c, int w, int h, int m) {\n"
 _ONE = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= w) return;\n"

@@ -32,8 +32,8 @@ from rich.table import Table
 
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.table import open_backend
-from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.reference.baseline import establish
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.runs.tools import Tools, open_tools

@@ -14,8 +14,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.analyze.minimization import Minimization
-from gi_cuda.analyze.minimize import Allowance, Measurers, WrongWinner, minimize
+from gi_cuda.analyze.minimizing.minimization import Minimization
+from gi_cuda.analyze.minimizing.minimize import Allowance, Measurers, WrongWinner, minimize
 from gi_cuda.evaluate.replicates import GenotypeMeasurer
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import SpeedUp, contrast

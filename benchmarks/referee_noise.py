@@ -17,7 +17,7 @@ from benchmarks.elementwise import elementwise_target
 from gi_cuda.analyze.judge.judging import Referee
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
 from gi_cuda.backends import cores
-from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.reference.baseline import establish
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 

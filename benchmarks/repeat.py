@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.analyze.finalists import finalists
+from gi_cuda.analyze.finalists.finalists import finalists
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.programs import Program, Sampling
 from gi_cuda.backends.protocol.requests import (
@@ -22,8 +22,8 @@ from gi_cuda.backends.protocol.requests import (
     Record,
 )
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.statistics import ratios
 from gi_cuda.runs.run import Run, open_run

@@ -26,8 +26,8 @@ from statistics import median
 
 from matplotlib import pyplot as plt
 
-from gi_cuda.analyze.milestones import milestones
-from gi_cuda.analyze.winner import stored_refusal, stored_winner
+from gi_cuda.analyze.finalists.winner import stored_refusal, stored_winner
+from gi_cuda.analyze.stored.milestones import milestones
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import open_store

@@ -15,8 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import of_all
 from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.candidates import as_candidate

@@ -25,8 +25,8 @@ from pathlib import Path
 from rich.console import Console
 
 from gi_cuda import BACKENDS
-from gi_cuda.backends.compile.cached import CachedCompiler
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.cached import CachedCompiler
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.batches.compiled_parts import Parts
 from gi_cuda.evaluate.batches.passes import REFERENCE, TrialBuilder
@@ -34,7 +34,7 @@ from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.batches.schemata import SchemaBuilder, grouped
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import EDIT_SETS, LEVELS
-from gi_cuda.report.show import generations_table, phases_table
+from gi_cuda.report.results.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Generation, Phases
 from gi_cuda.runs.create import create_run

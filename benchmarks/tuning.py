@@ -38,10 +38,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.tune.recorded import Recorded, read_recorded
+from gi_cuda.tune.records.recorded import Recorded, read_recorded
+from gi_cuda.tune.records.simulation import simulate
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.searchers import SEARCHERS, find_searcher
-from gi_cuda.tune.simulation import simulate
 
 BUDGETS = (25, 50, 100, 200, 400)
 WITHIN = (1.1, 1.05)

@@ -33,9 +33,9 @@ from typing import Any
 
 import numpy as np
 
-from gi_cuda.analyze.tuning_results import measured
+from gi_cuda.analyze.stored.tuning_results import measured
 from gi_cuda.backends.table import open_backend
-from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.genome import Genotype
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import open_run
@@ -44,9 +44,9 @@ from gi_cuda.search import find_preset
 from gi_cuda.spec import CaseRole
 from gi_cuda.spec.target import Value
 from gi_cuda.subject import load_subject
-from gi_cuda.tune.exports import kernel_tuner_cache, write_json
 from gi_cuda.tune.grid import Grid
-from gi_cuda.tune.json_node import read_json
+from gi_cuda.tune.records.exports import kernel_tuner_cache, write_json
+from gi_cuda.tune.t1.json_node import read_json
 
 GI_CUDA = (sys.executable, "-m", "gi_cuda")
 NEAR = 1.05

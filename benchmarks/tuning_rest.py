@@ -19,10 +19,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.tune.recorded import Recorded, read_recorded
+from gi_cuda.tune.records.recorded import Recorded, read_recorded
+from gi_cuda.tune.records.simulation import Simulated, simulate
 from gi_cuda.tune.searcher import SearcherKind
 from gi_cuda.tune.searchers import find_searcher
-from gi_cuda.tune.simulation import Simulated, simulate
 
 BUDGETS = (50, 100, 200, 400)
 UNTIL = 0.95

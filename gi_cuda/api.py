@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gi_cuda import AUTO
-from gi_cuda.analyze.finalists import select_winner
-from gi_cuda.analyze.records import (
+from gi_cuda.analyze.finalists.finalists import select_winner
+from gi_cuda.analyze.finalists.winner import find_individual, predecessor
+from gi_cuda.analyze.stored.records import (
     GenerationRecord,
     IndividualRecord,
     MeasurementRecord,
@@ -22,9 +23,8 @@ from gi_cuda.analyze.records import (
     readable_subject,
     run_record,
 )
-from gi_cuda.analyze.winner import find_individual, predecessor
 from gi_cuda.backends import cores, set_one_thread
-from gi_cuda.backends.compile.code_cache import open_cache
+from gi_cuda.backends.compile.caching.code_cache import open_cache
 from gi_cuda.backends.table import open_backend, resolved
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.capture.recording import RECORD, Recording, recordings
-from gi_cuda.capture.running import Application, Plan
+from gi_cuda.capture.launches.recording import RECORD, Recording, recordings
+from gi_cuda.capture.launches.running import Application, Plan
 
 Bytes = NDArray[Any]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.levels.plan import KINDS, Cell
-from gi_cuda.analyze.milestones import Milestone, Search, milestones
-from gi_cuda.analyze.winner import Winner, stored_winner
+from gi_cuda.analyze.finalists.winner import Winner, stored_winner
+from gi_cuda.analyze.stored.milestones import Milestone, Search, milestones
 from gi_cuda.report.figures.compare import race
 from gi_cuda.report.figures.drawing import save
 from gi_cuda.results.evaluation import Outcome

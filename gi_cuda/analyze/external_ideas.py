@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from gi_cuda.analyze.resources import resources
+from gi_cuda.analyze.stored.resources import resources
 from gi_cuda.backends import users_environment
 from gi_cuda.backends.processes import Process
 from gi_cuda.errors import UserError

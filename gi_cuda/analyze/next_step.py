@@ -6,8 +6,13 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from gi_cuda.analyze.finalists.winner import (
+    Minimized,
+    how_to_go_on,
+    stored_minimized,
+    stored_winner,
+)
 from gi_cuda.analyze.validate.acceptance import Acceptance
-from gi_cuda.analyze.winner import Minimized, how_to_go_on, stored_minimized, stored_winner
 from gi_cuda.runs.stored import stored_target
 from gi_cuda.store import Store
 

@@ -13,8 +13,8 @@ from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.sanitize import watch
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates, unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
 from gi_cuda.runs.tools import Tools
 from gi_cuda.spec import Configuration
 from gi_cuda.tune.counters import LOCAL, NEW, Counters, combined, common

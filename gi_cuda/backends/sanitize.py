@@ -27,7 +27,7 @@ from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRe
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
-from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.backends.workers.fork_server import GOING, with_all_loaded
 from gi_cuda.backends.workers.worker import WorkerContext
 

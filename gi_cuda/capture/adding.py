@@ -12,15 +12,15 @@ from typing import Any
 from gi_cuda.capture.capturing import Tell, observed_launches
 from gi_cuda.capture.fitted import step_name
 from gi_cuda.capture.folder import DATA, Captured, case_tables, told
-from gi_cuda.capture.observed import Observation
+from gi_cuda.capture.launches.observed import Observation
+from gi_cuda.capture.launches.running import Application
+from gi_cuda.capture.launches.uses import KernelUse, chosen
 from gi_cuda.capture.reading import Wish, read_kernels
-from gi_cuda.capture.running import Application
-from gi_cuda.capture.uses import KernelUse, chosen
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal
 from gi_cuda.init.writing.write import Content, write_file
 from gi_cuda.spec import LaunchError, Target, defaults, load_target, plan
-from gi_cuda.spec.cases import typed_scalar
+from gi_cuda.spec.case_data.cases import typed_scalar
 
 _AXES = "xyz"
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -12,18 +12,18 @@ from shutil import copytree, rmtree
 import numpy as np
 import xxhash
 
-from gi_cuda.backends.compile.cache import cache_folder, cached
+from gi_cuda.backends.compile.caching.cache import cache_folder, cached
 from gi_cuda.capture.architectures import architectures
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
+from gi_cuda.capture.launches.observed import Observation, mangled_variable, observe, texture_names
+from gi_cuda.capture.launches.recording import Recording, Taken, recordings
+from gi_cuda.capture.launches.rounds import BETWEEN, Rounds, taken_rounds
+from gi_cuda.capture.launches.running import Application, Plan
+from gi_cuda.capture.launches.uses import KernelUse, best, launches_from, uses
 from gi_cuda.capture.noise import Allowed
-from gi_cuda.capture.observed import Observation, mangled_variable, observe, texture_names
 from gi_cuda.capture.reading import Read, Wish, read_kernels
-from gi_cuda.capture.recording import Recording, Taken, recordings
-from gi_cuda.capture.rounds import BETWEEN, Rounds, taken_rounds
-from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.tolerances import tolerances_of
-from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal, check_free
 from gi_cuda.init.writing.write import Content

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gi_cuda.capture.mangling import KernelName
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.file import kernels, read_cuda_file
+from gi_cuda.grammar.frontends.cuda.declarations.file import kernels, read_cuda_file
 from gi_cuda.init.build.repository import repository_of
 
 _WORD = re.compile(r"\w+|\*")

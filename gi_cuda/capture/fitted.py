@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.capture.expressions import Names, agrees, blocks_of, size_of
-from gi_cuda.capture.observed import Observation
-from gi_cuda.capture.recording import Taken
+from gi_cuda.capture.launches.observed import Observation
+from gi_cuda.capture.launches.recording import Taken
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
 from gi_cuda.init import Proposal, Step
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.kernel.sizes import Extent, bracketed

@@ -13,8 +13,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from gi_cuda.capture.fitted import Fitted
+from gi_cuda.capture.launches.observed import Observation
 from gi_cuda.capture.noise import Allowed
-from gi_cuda.capture.observed import Observation
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.init.writing.text import assembled
 from gi_cuda.init.writing.toml import Noted, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gi_cuda.spec.kernel_names import demangled, overload
+from gi_cuda.spec.launching.kernel_names import demangled, overload
 
 _OWN_FILE = re.compile(r"(?:\(anonymous namespace\)|_INTERNAL_\w+|_GLOBAL__N_\w*)::")
 _NAMELESS = re.compile(r"\{(?:lambda|unnamed)|'(?:lambda|unnamed)|__nv_(?:h?dl)_")

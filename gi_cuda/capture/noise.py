@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.capture.observed import in_parts
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.capture.launches.observed import in_parts
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
 from gi_cuda.init.proposing.buffers import SMALL_ACCURACY
 from gi_cuda.spec.numbers import NumberType, seen
 from gi_cuda.spec.oracles.unordered import sorted_rows

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.capture.finding import check_age, defined_as, find_files, launched_from
-from gi_cuda.capture.observed import without_addresses
-from gi_cuda.capture.rounds import Rounds, rounds_of
-from gi_cuda.capture.running import Application
-from gi_cuda.capture.uses import KernelUse, obstacle
+from gi_cuda.capture.launches.observed import without_addresses
+from gi_cuda.capture.launches.rounds import Rounds, rounds_of
+from gi_cuda.capture.launches.running import Application
+from gi_cuda.capture.launches.uses import KernelUse, obstacle
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import listed
 from gi_cuda.init import Compilation, Proposal, find_source, from_database, join, joined, propose

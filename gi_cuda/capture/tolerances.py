@@ -14,6 +14,7 @@ from gi_cuda import AUTO
 from gi_cuda.backends.table import resolved
 from gi_cuda.capture.fitted import Fitted
 from gi_cuda.capture.folder import files, named
+from gi_cuda.capture.launches.observed import Observation
 from gi_cuda.capture.noise import (
     Allowed,
     allowed,
@@ -22,9 +23,8 @@ from gi_cuda.capture.noise import (
     passed_on,
     reals,
 )
-from gi_cuda.capture.observed import Observation
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
-from gi_cuda.evaluate.double_precision import in_double_precision
+from gi_cuda.evaluate.reference.double_precision import in_double_precision
 from gi_cuda.grammar import Grammar
 from gi_cuda.init import write_folder
 from gi_cuda.init.proposing.buffers import ProposedBuffer

@@ -72,8 +72,8 @@ _VERBS = {
         "doctor": "What is there to compile and run with; the cache.",
     },
 }
-"""The commands with their one-line help, grouped by purpose and in the order of use. Each command
-is a module of this package."""
+"""The commands with their one-line help, grouped by purpose and in the order of use; see
+:data:`_MODULES`."""
 
 _FORMER = {
     "history": ("explain", "--history"),
@@ -92,8 +92,20 @@ _ARGUMENTS = {
 
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
-_MODULES = {"try": "try_out"}
-"""Modules with another name than their command, since that is a Python keyword."""
+_MODULES = {
+    verb: f"{package}.{verb}"
+    for package, verbs in {
+        "targets": ("init", "capture", "check", "convert", "mutate", "doctor", "cache"),
+        "search": ("evolve", "tune", "resume", "repeat"),
+        "results": (
+            *("runs", "show", "explain", "history", "interactions", "report", "compare"),
+            *("minimize", "validate", "patch"),
+        ),
+        "referee": ("judge", "mcp"),
+    }.items()
+    for verb in verbs
+} | {"try": "search.try_out"}
+"""Module of each command, in this package."""
 
 
 _WORDS = (("path", "PATH"), ("int", "NUMBER"), ("float", "NUMBER"), ("", "TEXT"))
@@ -150,7 +162,7 @@ class _Unloaded(TyperCommand):
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         assert self.name is not None
-        name = f"gi_cuda.cli.{_MODULES.get(self.name, self.name)}"
+        name = f"gi_cuda.cli.{_MODULES[self.name]}"
         verb = _interruptible(_loaded)(name)
         alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
         alone.command(name=self.name, cls=_Verb)(_interruptible(_tidy(verb.command)))

@@ -6,8 +6,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from gi_cuda.analyze.finalists.winner import how_to_go_on
 from gi_cuda.analyze.next_step import next_step
-from gi_cuda.analyze.winner import how_to_go_on
 from gi_cuda.cli.console import console
 from gi_cuda.report.tables import say_whole
 from gi_cuda.runs.stored import open_store

@@ -13,7 +13,7 @@ import typer
 
 from gi_cuda import AUTO, BACKENDS
 from gi_cuda.backends import cores as cores
-from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
+from gi_cuda.backends.compile.caching.code_cache import CodeCache, open_cache
 from gi_cuda.backends.table import ALL, backend_named, resolved
 from gi_cuda.cli.console import aside
 from gi_cuda.errors import RUN_FILE, TARGET_FILE, UserError, folders_with

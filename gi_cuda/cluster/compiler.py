@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import ClassVar
 
-from gi_cuda.backends.compile.cached import CachedCompiler
+from gi_cuda.backends.compile.caching.cached import CachedCompiler
 from gi_cuda.backends.compile.delegating import DelegatingCompiler
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.process_registry import Stopped, process_registry

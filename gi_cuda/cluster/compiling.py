@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from gi_cuda.backends.compile.identity import of_tool
+from gi_cuda.backends.compile.caching.identity import of_tool
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.table import open_compiler

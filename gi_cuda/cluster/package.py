@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from gi_cuda.backends.compile.identity import of_tool
+from gi_cuda.backends.compile.caching.identity import of_tool
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
 from gi_cuda.runs.run import Run

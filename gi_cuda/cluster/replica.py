@@ -13,11 +13,11 @@ from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cluster.package import Package, tools_of
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import as_measured_here
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import Record, Trial
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.evaluator import Evaluator
+from gi_cuda.evaluate.reference.baseline import as_measured_here
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.runs.run import Look, Run, open_run
 

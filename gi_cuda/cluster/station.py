@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.workers.forking import ForkServer, Lent
 from gi_cuda.cluster.replica import Replica, replica_of
 from gi_cuda.errors import DeviceLost, MachineError, UserError, WorkerFault

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import send_handle
 from pathlib import Path
 
-from gi_cuda.backends.compile.cached import CachedCompiler
+from gi_cuda.backends.compile.caching.cached import CachedCompiler
 from gi_cuda.backends.processes import Process
 from gi_cuda.backends.workers.forking import Lent
 from gi_cuda.backends.workers.retired_devices import Left
@@ -26,7 +26,7 @@ from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.package import FACTS, make_run
 from gi_cuda.cluster.station import Halt, Halted, Opening, Told
 from gi_cuda.errors import DeviceLost, MachineError, UserError
-from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.reference.baseline import Baseline
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan, stored_grammar_files, stored_start, where_it_lies

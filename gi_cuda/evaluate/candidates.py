@@ -11,7 +11,7 @@ from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.variants import Binary, Built, Compiler, Variant
 from gi_cuda.genome import Genotype
 from gi_cuda.spec import Configuration
-from gi_cuda.spec.own_launches import OwnLaunches
+from gi_cuda.spec.launching.own_launches import OwnLaunches
 from gi_cuda.subject import Subject
 
 

@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from gi_cuda.backends.job_threads import at_once, both
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
-from gi_cuda.evaluate.scrutiny.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
+from gi_cuda.evaluate.scrutiny.inputs.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
 from gi_cuda.evaluate.scrutiny.objections import (
     ORACLE_BLIND,
@@ -23,8 +23,8 @@ from gi_cuda.evaluate.scrutiny.objections import (
     Ruling,
     objections_of,
 )
-from gi_cuda.evaluate.scrutiny.races import RaceWatch
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import UNEVEN
+from gi_cuda.evaluate.scrutiny.ordering.races import RaceWatch
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import UNEVEN
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from gi_cuda.backends.background import Background
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Record, Trial
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal, Rehearsals
 from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.candidates import Candidate, unmodified

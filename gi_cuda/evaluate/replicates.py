@@ -15,8 +15,8 @@ from gi_cuda.backends.protocol.requests import Measure, Refused
 from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Lost, Pool, Wants
-from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, candidate, unmodified
+from gi_cuda.evaluate.reference.baseline import in_silence
 from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.results.speed_up import Reading

@@ -12,7 +12,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
 from gi_cuda.evaluate.candidates import candidate
-from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.reference.complaints import does_not_compile
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration
 from gi_cuda.grammar import RuleType

@@ -31,9 +31,9 @@ from gi_cuda.backends.job_threads import JobThreads, at_once
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.batches.passes import REFERENCE, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny.dependence import Dependence
+from gi_cuda.evaluate.scrutiny.inputs.dependence import Dependence
+from gi_cuda.evaluate.scrutiny.ordering.races import Looked
 from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
-from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.search.breeding import FitnessEvaluator

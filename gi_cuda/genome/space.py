@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
-from gi_cuda.spec.options import macros_of
+from gi_cuda.spec.launching.options import macros_of
 from gi_cuda.spec.target import Constraint, Parameter, Target, Value
 
 
@@ -105,7 +105,7 @@ class Configuration(Mapping[str, Value]):
         space: the space of the configuration.
         chosen: the values, in the order of the space's parameters.
         shape: changes of the launches by transformations, keyed as in
-            :class:`gi_cuda.spec.shape.Shape`. They can be read by name as parameters can.
+            :class:`gi_cuda.spec.launching.shape.Shape`. They can be read by name as parameters can.
     """
 
     space: Space = field(repr=False)

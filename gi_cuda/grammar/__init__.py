@@ -1,10 +1,18 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
-from gi_cuda.grammar.frontends.cuda.guard import BEGIN, LATE, instrument, touched_loops
+from gi_cuda.grammar.coverage.tested import only_tested
+from gi_cuda.grammar.coverage.untested import Untested, UntestedRule, Why
 from gi_cuda.grammar.frontends.cuda.parsed_text import convert
-from gi_cuda.grammar.frontends.cuda.readback import read_grammar
-from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
-from gi_cuda.grammar.frontends.cuda.several import Joined, KeptInclude, Tree, read_files, read_tree
+from gi_cuda.grammar.frontends.cuda.rendering.guard import BEGIN, LATE, instrument, touched_loops
+from gi_cuda.grammar.frontends.cuda.rendering.readback import read_grammar
+from gi_cuda.grammar.frontends.cuda.rendering.render import in_force, render, rendered
+from gi_cuda.grammar.frontends.cuda.text.several import (
+    Joined,
+    KeptInclude,
+    Tree,
+    read_files,
+    read_tree,
+)
 from gi_cuda.grammar.frontends.table import FRONT_ENDS, LEVELS, front_end
 from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.interface import (
@@ -28,8 +36,6 @@ from gi_cuda.grammar.rule_types import (
     RuleType,
 )
 from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read_source
-from gi_cuda.grammar.tested import only_tested
-from gi_cuda.grammar.untested import Untested, UntestedRule, Why
 
 __all__ = [
     "ALL_TYPES",

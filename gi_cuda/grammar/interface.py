@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gi_cuda.grammar.branch_text import BranchText
+from gi_cuda.grammar.coverage.branch_text import BranchText
+from gi_cuda.grammar.coverage.untested import Untested
 from gi_cuda.grammar.rule import Expansion, Hunk, Loop, Rule
 from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
 from gi_cuda.grammar.source import Source, SourceLine
-from gi_cuda.grammar.untested import Untested
 
 
 class Selection(Protocol):
@@ -238,8 +238,8 @@ class ParsedText(ABC):
     def shape(self, expansions: Mapping[str, Expansion]) -> Mapping[str, int]:
         """Return the changes of launches that a variant's transformations make.
 
-        The keys are those of :class:`gi_cuda.spec.shape.Shape`. Empty if the language has no
-        transformations.
+        The keys are those of :class:`gi_cuda.spec.launching.shape.Shape`. Empty if the language has
+        no transformations.
         """
         return {}
 

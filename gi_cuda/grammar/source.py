@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.usual import Usual
+from gi_cuda.spec.launching.usual import Usual
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -38,7 +38,7 @@ class Source:
     again gives the file back byte for byte.
 
     A source of several files contains the text of its headers at their include lines. Text between
-    two parts belongs to no file (see :mod:`gi_cuda.grammar.frontends.cuda.several`).
+    two parts belongs to no file (see :mod:`gi_cuda.grammar.frontends.cuda.text.several`).
 
     Attributes:
         name: name of the main file, which is part of the names of its rules.
@@ -48,7 +48,8 @@ class Source:
             because compilers accept it only at the start of a file.
         beside: texts of the headers that stay includes, if they were found; each comes after the
             headers that it includes. They tell the types of names that the source uses.
-        usual: the usual values of kernels' integer arguments, see :mod:`gi_cuda.spec.usual`.
+        usual: the usual values of kernels' integer arguments, see
+            :mod:`gi_cuda.spec.launching.usual`.
         varied: names of constants that are parameters of a target, so their values vary; no
             rewrite of a launch may rely on them.
     """

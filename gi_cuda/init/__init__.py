@@ -12,7 +12,7 @@ from gi_cuda.init.writing.examples import copy_example, examples
 from gi_cuda.init.writing.from_t1 import files_of_problem
 from gi_cuda.init.writing.text import files
 from gi_cuda.init.writing.write import check_free, write_folder
-from gi_cuda.spec.load import MARK
+from gi_cuda.spec.toml_file.load import MARK
 
 __all__ = [
     "MARK",

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.file import kernels
+from gi_cuda.grammar.frontends.cuda.declarations.file import kernels
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.host.host_files import find_hosts
 from gi_cuda.init.proposing.proposal import Proposal
 from gi_cuda.init.ranking import Ranked, ranked
 from gi_cuda.init.source.sources import kernels_in, read_whole
-from gi_cuda.spec.kernel_names import listed
+from gi_cuda.spec.launching.kernel_names import listed
 
 
 class Attempted(Protocol):

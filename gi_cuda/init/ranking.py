@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
-from gi_cuda.grammar.frontends.cuda.file import kernels as kernels_of
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, KernelSource
+from gi_cuda.grammar.frontends.cuda.declarations.file import kernels as kernels_of
 from gi_cuda.init.host.host import HostCode, enclosing_function, read_host_code
 from gi_cuda.init.host.launch_calls import launch_calls
 

@@ -11,18 +11,18 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from gi_cuda.analyze.explain.explanation import Explanation
-from gi_cuda.analyze.history import History
+from gi_cuda.analyze.finalists.winner import Minimized
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.judge.records import Judged
-from gi_cuda.analyze.milestones import Search
-from gi_cuda.analyze.records import IndividualRecord, RunRecord
-from gi_cuda.analyze.searches import Searches
+from gi_cuda.analyze.stored.history import History
+from gi_cuda.analyze.stored.milestones import Search
+from gi_cuda.analyze.stored.records import IndividualRecord, RunRecord
+from gi_cuda.analyze.stored.searches import Searches
 from gi_cuda.analyze.validate.acceptance import Acceptance
-from gi_cuda.analyze.winner import Minimized
 from gi_cuda.backends.protocol.backend import Examined
-from gi_cuda.evaluate.baseline import Baseline, Caught
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.checks.values import TriedValue
+from gi_cuda.evaluate.checks.parameters.values import TriedValue
+from gi_cuda.evaluate.reference.baseline import Baseline, Caught
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict

@@ -22,7 +22,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.report.show import speed
+from gi_cuda.report.results.show import speed
 from gi_cuda.report.tables import say
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.search.loop import Progress

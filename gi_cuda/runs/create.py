@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.job_threads import meanwhile
 from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import establish, in_silence
 from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.evaluate.reference.baseline import establish, in_silence
 from gi_cuda.evaluate.untested import look_for_untested, untested_changes
 from gi_cuda.genome import Genotype, changes_of
 from gi_cuda.grammar import Untested

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.answers import Difference, answer_differences
-from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
-from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.evaluate.levels import check_source
+from gi_cuda.evaluate.reference.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.replicates import (
     BUILDS,
     PAIRS,

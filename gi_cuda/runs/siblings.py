@@ -14,8 +14,8 @@ from typing import Final
 
 from gi_cuda.backends.protocol.requests import Record, Recorded
 from gi_cuda.errors import MachineError, UserError
-from gi_cuda.evaluate.baseline import Baseline, compile_reference
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.reference.baseline import Baseline, compile_reference
 from gi_cuda.runs.tools import Tools, with_cases
 from gi_cuda.spec import siblings
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from gi_cuda.backends.table import ALL
 from gi_cuda.errors import RUN_FILE, UserError
-from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.evaluate.reference.baseline import Baseline
 from gi_cuda.grammar import Untested
 from gi_cuda.results.kinds import Objective
 from gi_cuda.runs.folder import restored
 from gi_cuda.runs.lock import locked
 from gi_cuda.search import Settings
 from gi_cuda.spec import Target, file_hashes, is_unchanged, load_target
-from gi_cuda.spec.load import FILE_NAME
+from gi_cuda.spec.toml_file.load import FILE_NAME
 from gi_cuda.store import Store
 from gi_cuda.subject import Idea, Start, Subject
 

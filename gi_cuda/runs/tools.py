@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.backends import cores
-from gi_cuda.backends.compile.cached import keeping
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.cached import keeping
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.backends.protocol.programs import Sampling, Siblings
 from gi_cuda.backends.protocol.session import Session
@@ -20,24 +20,24 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate import second_opinion
-from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import Equipment
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.certification import Certification
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.reference.baseline import Baseline
 from gi_cuda.evaluate.rendering import Renderers
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.scrutiny.blind_oracle import BlindOracle
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
 from gi_cuda.evaluate.scrutiny.device_code import DeviceCode
 from gi_cuda.evaluate.scrutiny.examined import Examined
 from gi_cuda.evaluate.scrutiny.for_gpus import ForGpus
+from gi_cuda.evaluate.scrutiny.inputs.dependence import Dependence, opening
+from gi_cuda.evaluate.scrutiny.inputs.originals import THOROUGH, Patience
+from gi_cuda.evaluate.scrutiny.inputs.tried_inputs import all_unsettled, nobody_knows
 from gi_cuda.evaluate.scrutiny.not_reached import NotReached
-from gi_cuda.evaluate.scrutiny.originals import THOROUGH, Patience
+from gi_cuda.evaluate.scrutiny.ordering.races import RaceWatch
+from gi_cuda.evaluate.scrutiny.ordering.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.processor_watch import BESIDE, ProcessorWatch
-from gi_cuda.evaluate.scrutiny.races import RaceWatch
-from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
-from gi_cuda.evaluate.scrutiny.tried_inputs import all_unsettled, nobody_knows
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject

@@ -1,11 +1,17 @@
 """Targets: the source to evolve, its launches, its inputs and its oracle."""
 
 from gi_cuda.spec.application import Application
-from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case, siblings
-from gi_cuda.spec.fingerprint import content_hash, file_hashes, is_unchanged
-from gi_cuda.spec.given import Given, given
-from gi_cuda.spec.images import Surface, Texture, View
-from gi_cuda.spec.launches import (
+from gi_cuda.spec.case_data.cases import (
+    CaseData,
+    cases_for,
+    confirm_cases,
+    find_case,
+    load_case,
+    siblings,
+)
+from gi_cuda.spec.case_data.given import Given, given
+from gi_cuda.spec.launching.images import Surface, Texture, View
+from gi_cuda.spec.launching.launches import (
     Argument,
     Launch,
     LaunchError,
@@ -15,10 +21,10 @@ from gi_cuda.spec.launches import (
     final_storage,
     plan,
 )
-from gi_cuda.spec.load import load_target
-from gi_cuda.spec.options import compiler_options, macros
+from gi_cuda.spec.launching.options import compiler_options, macros
+from gi_cuda.spec.launching.passed import Struct
+from gi_cuda.spec.launching.usual import usual_arguments
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
-from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.target import (
     Buffer,
     BufferRole,
@@ -33,7 +39,8 @@ from gi_cuda.spec.target import (
     Value,
     defaults,
 )
-from gi_cuda.spec.usual import usual_arguments
+from gi_cuda.spec.toml_file.fingerprint import content_hash, file_hashes, is_unchanged
+from gi_cuda.spec.toml_file.load import load_target
 
 __all__ = [
     "Application",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gi_cuda.spec.table import Table
+from gi_cuda.spec.toml_file.table import Table
 
 if TYPE_CHECKING:
-    from gi_cuda.spec import key_types as key
+    from gi_cuda.spec.toml_file import key_types as key
 
 
 @dataclass(frozen=True, slots=True)

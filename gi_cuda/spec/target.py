@@ -13,13 +13,13 @@ import numpy as np
 from gi_cuda import BACKENDS
 from gi_cuda.spec.application import Application
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.spec.images import Surface, Texture
+from gi_cuda.spec.launching.images import Surface, Texture
+from gi_cuda.spec.launching.passed import Struct
 from gi_cuda.spec.oracles import Oracle
-from gi_cuda.spec.passed import Struct
-from gi_cuda.spec.table import Table, mistake, own_keys, renamed
+from gi_cuda.spec.toml_file.table import Table, mistake, own_keys, renamed
 
 if TYPE_CHECKING:
-    from gi_cuda.spec import key_types as key
+    from gi_cuda.spec.toml_file import key_types as key
 
 Value = int | float | str
 """One value of a parameter."""

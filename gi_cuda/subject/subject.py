@@ -36,7 +36,7 @@ from gi_cuda.spec import (
     macros,
     usual_arguments,
 )
-from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.toml_file.load import keys_of
 from gi_cuda.subject.definitions import Definitions, read_definitions
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
 from gi_cuda.subject.idea import Idea, donors

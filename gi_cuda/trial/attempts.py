@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.table import open_backend
 from gi_cuda.errors import MachineError, UserError
-from gi_cuda.evaluate.baseline import check_against_source
-from gi_cuda.evaluate.checks.effects import inert, read_effects
-from gi_cuda.evaluate.checks.values import TriedValue
+from gi_cuda.evaluate.checks.parameters.effects import inert, read_effects
+from gi_cuda.evaluate.checks.parameters.values import TriedValue
+from gi_cuda.evaluate.reference.baseline import check_against_source
 from gi_cuda.init import Proposal, files, write_folder
 from gi_cuda.init.proposing.buffers import smooth
 from gi_cuda.init.proposing.cases import held_out_on_device
@@ -23,7 +23,7 @@ from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
 from gi_cuda.trial.case_coverage import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, on_host, plan
-from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
+from gi_cuda.trial.mending.resizing import BRIEF, GPU_BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored, tried_alone
 from gi_cuda.trial.troubles import (
     Alike,

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.init import Choice, Proposal, Ranked, first_that_passes
 from gi_cuda.trial.attempts import Attempts
-from gi_cuda.trial.blocks import with_several_blocks
 from gi_cuda.trial.large import with_large_cases
+from gi_cuda.trial.mending.blocks import with_several_blocks
+from gi_cuda.trial.mending.tight_buffers import with_tight_buffers
+from gi_cuda.trial.mending.ungrown import with_buffers_as_they_were
+from gi_cuda.trial.mending.values import with_right_values
+from gi_cuda.trial.mending.varying import with_varied_scalars
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
 from gi_cuda.trial.second import with_second_cases
-from gi_cuda.trial.tight_buffers import with_tight_buffers
-from gi_cuda.trial.ungrown import with_buffers_as_they_were
-from gi_cuda.trial.values import with_right_values
-from gi_cuda.trial.varying import with_varied_scalars
 
 BUDGET = 45.0
 """Seconds in which trials may begin, for all kernels together."""

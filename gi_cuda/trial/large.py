@@ -17,8 +17,8 @@ from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.init import Proposal
 from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
-from gi_cuda.trial.growing import larger
-from gi_cuda.trial.resizing import GPU_GOAL
+from gi_cuda.trial.mending.growing import larger
+from gi_cuda.trial.mending.resizing import GPU_GOAL
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, Beside, Brief, Slow, Trouble
 

@@ -17,8 +17,8 @@ from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.init.proposing.buffers import Fill, ProposedBuffer
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial.case_coverage import Reach
-from gi_cuda.trial.changes import Mend, resized, whole, with_buffer
 from gi_cuda.trial.facts import is_handy
+from gi_cuda.trial.mending.changes import Mend, resized, whole, with_buffer
 from gi_cuda.trial.search import Attempt, Outcome, Substitutes
 
 PATIENCE = 0.02

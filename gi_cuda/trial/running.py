@@ -22,10 +22,10 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.evaluate.baseline import FEWEST_ITERATIONS, broken
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates, unmodified
-from gi_cuda.evaluate.checks.values import TriedValue, evenly, try_values, values_alone
-from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.checks.parameters.values import TriedValue, evenly, try_values, values_alone
+from gi_cuda.evaluate.reference.baseline import FEWEST_ITERATIONS, broken
+from gi_cuda.evaluate.reference.complaints import does_not_compile
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools
 from gi_cuda.subject import Subject

@@ -12,9 +12,9 @@ from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.cases import Second
 from gi_cuda.trial.case_coverage import Reach
-from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.mends import mends
-from gi_cuda.trial.resizing import GOAL
+from gi_cuda.trial.mending.changes import Mend
+from gi_cuda.trial.mending.mends import mends
+from gi_cuda.trial.mending.resizing import GOAL
 from gi_cuda.trial.troubles import (
     Alike,
     Bearable,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.faults import remedy
+from gi_cuda.evaluate.reference.faults import remedy
 from gi_cuda.results.measurement import Survival
 
 

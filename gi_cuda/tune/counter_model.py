@@ -19,7 +19,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.spec.target import Value
 from gi_cuda.tune.counters import LOCAL, UNITS, Counters, use_of
 from gi_cuda.tune.grid import Grid
-from gi_cuda.tune.json_node import Node, read_json
+from gi_cuda.tune.t1.json_node import Node, read_json
 from gi_cuda.tune.trees import DEPTH, Array, Tree, grow, predict
 
 _VERSION = 1

@@ -21,7 +21,7 @@ from gi_cuda.backends.processes import Followed, Process, signal_name
 from gi_cuda.errors import UserError, machine_error
 from gi_cuda.results.application import ApplicationResult, timing
 from gi_cuda.spec import Application, Target
-from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.toml_file.load import keys_of
 from gi_cuda.upstream.copies import (
     WorkTree,
     application_tree,

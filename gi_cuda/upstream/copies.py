@@ -18,7 +18,7 @@ from pathlib import Path
 from gi_cuda.backends import users_environment
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.spec import Application, Target
-from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.toml_file.load import keys_of
 from gi_cuda.subject.diffs import work_tree
 from gi_cuda.upstream.steps import PatchStep
 

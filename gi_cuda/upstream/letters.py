@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gi_cuda.analyze.explain.explanation import sentences
-from gi_cuda.analyze.records import commands
+from gi_cuda.analyze.stored.records import commands
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.evaluate.checks.other_kernels import told

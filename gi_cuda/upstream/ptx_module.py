@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gi_cuda.analyze.winner import ChosenIndividual
+from gi_cuda.analyze.finalists.winner import ChosenIndividual
 from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.compile.cubin import name_parts
 from gi_cuda.backends.cuda.levels import COMPILED_LEVELS

@@ -10,7 +10,7 @@ from pathlib import Path
 from gi_cuda.genome import Changed, Genotype, Setting
 from gi_cuda.grammar import Source
 from gi_cuda.spec import ParameterKind, Target
-from gi_cuda.spec.shape import launch_words
+from gi_cuda.spec.launching.shape import launch_words
 from gi_cuda.spec.target import defaults
 from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import files_diff

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.winner import ChosenIndividual
+from gi_cuda.analyze.finalists.winner import ChosenIndividual
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.answers import answer_words
 from gi_cuda.evaluate.candidates import Candidate, unmodified
-from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.headers import with_own_headers
 from gi_cuda.evaluate.checks.other_kernels import told
+from gi_cuda.evaluate.checks.parameters.defaults import check_defaults
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader
+from gi_cuda.analyze.finalists.winner import ChosenIndividual
 from gi_cuda.analyze.validate.acceptance import Entry, accept
-from gi_cuda.analyze.winner import ChosenIndividual
-from gi_cuda.evaluate.checks.defaults import check_defaults
+from gi_cuda.evaluate.checks.parameters.defaults import check_defaults
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.create import create_run

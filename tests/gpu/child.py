@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 
-from gi_cuda.backends.cuda.device.arena import Arena
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.cuda.device.memory import Memory, guards
+from gi_cuda.backends.cuda.device.memory_layout.arena import Arena
+from gi_cuda.backends.cuda.device.memory_layout.memory import Memory, guards
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit

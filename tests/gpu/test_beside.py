@@ -16,8 +16,8 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 from gi_cuda.evaluate.batches.batch import Batch
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import Trial
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import Rehearsal, of_all
 from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.candidates import as_candidate

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.capture.library import build_library
+from gi_cuda.capture.launches.library import build_library
 from gi_cuda.errors import UserError
 from tests.gpu.test_device_cli import cli
 

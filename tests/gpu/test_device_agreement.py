@@ -9,7 +9,7 @@ from gi_cuda.backends.protocol.requests import (
     Record,
     Rehearse,
 )
-from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject

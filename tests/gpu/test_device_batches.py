@@ -19,7 +19,7 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
 )
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.evaluate.baseline import compile_reference, establish
+from gi_cuda.evaluate.reference.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.tools import Tools, open_tools

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.winner import Winner
+from gi_cuda.analyze.finalists.winner import Winner
 from gi_cuda.backends.cuda.llvm.clang import find_clang
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Validation

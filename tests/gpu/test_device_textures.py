@@ -14,7 +14,7 @@ from gi_cuda.backends.protocol.requests import (
     Measure,
     Record,
 )
-from gi_cuda.evaluate.baseline import compile_reference, establish
+from gi_cuda.evaluate.reference.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.tools import Tools, open_tools
@@ -43,7 +43,7 @@ VARIANTS = {
 LIMITS = """
 import numpy as np
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.cuda.device.memory import GUARD, Region
+from gi_cuda.backends.cuda.device.memory_layout.memory import GUARD, Region
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot

@@ -21,9 +21,9 @@ from gi_cuda.backends.table import ALL
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.cluster.stations import evaluated_on_each
-from gi_cuda.evaluate.baseline import compile_reference, establish
-from gi_cuda.evaluate.copies import COPIES
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.reference.baseline import compile_reference, establish
+from gi_cuda.evaluate.reference.copies import COPIES
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import open_store, stored_plan

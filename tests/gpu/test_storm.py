@@ -18,7 +18,7 @@ from gi_cuda.backends.protocol.requests import (
     Record,
 )
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.analyze.compare.contestants import Contestant
-from gi_cuda.analyze.resources import resources
-from gi_cuda.analyze.searches import Searches, compare_searches
-from gi_cuda.evaluate.baseline import Baseline, in_silence
+from gi_cuda.analyze.stored.resources import resources
+from gi_cuda.analyze.stored.searches import Searches, compare_searches
+from gi_cuda.evaluate.reference.baseline import Baseline, in_silence
 from gi_cuda.evaluate.replicates import THOROUGH, Replicates
 from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up

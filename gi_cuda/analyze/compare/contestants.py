@@ -9,12 +9,12 @@ from os.path import isdir, isfile
 from pathlib import Path
 
 from gi_cuda.analyze.compare.imports import Importer, as_import
-from gi_cuda.analyze.milestones import Search, search_of
+from gi_cuda.analyze.finalists.winner import choose_individual
 from gi_cuda.analyze.rewrites.refusals import Refusal, Refused
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
-from gi_cuda.analyze.winner import choose_individual
-from gi_cuda.backends.compile.cached import keeping
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.analyze.stored.milestones import Search, search_of
+from gi_cuda.backends.compile.caching.cached import keeping
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import SOURCES, UserError, no_run
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified

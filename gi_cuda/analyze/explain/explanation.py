@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 
 from gi_cuda.analyze.explain.coverage import coverage
 from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
+from gi_cuda.analyze.finalists.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.analyze.minimization import KeptChange, kept_change
-from gi_cuda.analyze.resources import resources
-from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
+from gi_cuda.analyze.minimizing.minimization import KeptChange, kept_change
+from gi_cuda.analyze.stored.resources import resources
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Change, Changed, Genotype, Setting
 from gi_cuda.grammar.rule import Rule

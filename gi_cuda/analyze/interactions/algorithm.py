@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from gi_cuda.analyze.interactions.subsets import Positions, Subsets, joined, square, subsets_of
-from gi_cuda.analyze.minimize import EXTENSIONS, WrongWinner
+from gi_cuda.analyze.minimizing.minimize import EXTENSIONS, WrongWinner
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import SpeedUp, contrast

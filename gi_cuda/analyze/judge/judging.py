@@ -37,9 +37,9 @@ from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built
 from gi_cuda.backends.table import backends_on_gpus
-from gi_cuda.evaluate.baseline import Baseline, in_silence
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
-from gi_cuda.evaluate.double_precision import in_double_precision
+from gi_cuda.evaluate.reference.baseline import Baseline, in_silence
+from gi_cuda.evaluate.reference.double_precision import in_double_precision
 from gi_cuda.evaluate.replicates import (
     NOT_COMPILED,
     Repeats,

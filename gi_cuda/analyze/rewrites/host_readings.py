@@ -10,8 +10,11 @@ from pathlib import Path
 from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import (
+    ElementTypes,
+    read_element_types,
+)
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.host.host import (
     HostCode,

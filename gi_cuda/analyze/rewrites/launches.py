@@ -18,16 +18,16 @@ import numpy as np
 
 from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, origin, period
 from gi_cuda.analyze.rewrites.refusals import refused
-from gi_cuda.grammar.frontends.cuda.file import Argument
+from gi_cuda.grammar.frontends.cuda.declarations.file import Argument
 from gi_cuda.init.host.host import is_name
 from gi_cuda.init.host.host_extents import extents_of
 from gi_cuda.init.proposing.geometry import blocks_wait
 from gi_cuda.results.status import Status
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.launching.kernel_names import overload
+from gi_cuda.spec.launching.own_launches import OwnLaunches
 from gi_cuda.spec.numbers import NumberType
-from gi_cuda.spec.own_launches import OwnLaunches
 from gi_cuda.spec.target import LaunchSequence, Scalar
 
 _DYNAMIC = re.compile(r"\bextern\s+(?:__align__\s*\([^()]*\)\s*)?__shared__\b[^;\[]*?(\w+)\s*\[")

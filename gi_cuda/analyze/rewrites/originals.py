@@ -10,7 +10,7 @@ from pathlib import Path
 from gi_cuda.analyze.rewrites.diffs import file_diffs
 from gi_cuda.analyze.rewrites.tree import read
 from gi_cuda.errors import TARGET_FILE, UserError, folders_with, no_source
-from gi_cuda.grammar.frontends.cuda.file import kernels, read_cuda_file
+from gi_cuda.grammar.frontends.cuda.declarations.file import kernels, read_cuda_file
 from gi_cuda.spec import load_target
 
 _UP = 3

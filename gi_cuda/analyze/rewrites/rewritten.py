@@ -17,7 +17,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.init import Compilation
 from gi_cuda.spec import KernelStep
-from gi_cuda.spec.own_launches import OwnLaunches
+from gi_cuda.spec.launching.own_launches import OwnLaunches
 from gi_cuda.subject import Subject, subject_of
 from gi_cuda.subject.patches import new_defaults
 

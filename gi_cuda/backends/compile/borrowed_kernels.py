@@ -21,12 +21,12 @@ from itertools import chain
 
 import xxhash
 
-from gi_cuda.backends.compile.declarations import WORD
-from gi_cuda.backends.compile.items import Item, Items, Kind, code_lines, read_items
-from gi_cuda.backends.compile.needs import Needs, declared_by
-from gi_cuda.backends.compile.reread import changed_lines, read_anew, read_beside
+from gi_cuda.backends.compile.pruning.declarations import WORD
+from gi_cuda.backends.compile.pruning.items import Item, Items, Kind, code_lines, read_items
+from gi_cuda.backends.compile.pruning.needs import Needs, declared_by
+from gi_cuda.backends.compile.pruning.reread import changed_lines, read_anew, read_beside
 from gi_cuda.backends.protocol.variants import Phenotype
-from gi_cuda.spec.kernel_names import identifier, overload
+from gi_cuda.spec.launching.kernel_names import identifier, overload
 
 KERNEL, SYMBOL = "gi_kernel_", "gi_symbol_"
 """Prefixes of the names for a kernel and a variable in the code after a variant's text. A number

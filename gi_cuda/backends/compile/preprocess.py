@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 import xxhash
 
-from gi_cuda.backends.compile.left_out import stand_in
-from gi_cuda.backends.compile.reachable_code import Reached, everything
+from gi_cuda.backends.compile.pruning.left_out import stand_in
+from gi_cuda.backends.compile.pruning.reachable_code import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.macro_values import define_line, said, valued, with_constants
 
@@ -40,7 +40,8 @@ Includes are removed, since the prelude includes for all variants, and so is ``#
 comments after them stay. The pattern begins with a plain character, which makes the search fast.
 """
 _IN_PLACE = re.compile(r"[ \t]*#[ \t]*include\b[^\n]*\n(?=[ \t]*#[ \t]*line\b)")
-"""An include whose text is already in place (see :mod:`gi_cuda.grammar.frontends.cuda.several`)."""
+"""An include whose text is already in place (see
+:mod:`gi_cuda.grammar.frontends.cuda.text.several`)."""
 _MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _INCLUDED = re.compile(r"""[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)""")
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")

@@ -10,17 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gi_cuda.backends.compile.borrowed_kernels import KERNEL, SYMBOL, lender
+from gi_cuda.backends.compile.caching.identity import (
+    digest,
+    of_program,
+    of_text,
+    of_tool,
+    without_places,
+)
 from gi_cuda.backends.compile.compiler_slots import CompilerSlots, Turns
-from gi_cuda.backends.compile.dependent_lookup import says_late
-from gi_cuda.backends.compile.identity import digest, of_program, of_text, of_tool, without_places
-from gi_cuda.backends.compile.left_out import stand_ins
-from gi_cuda.backends.compile.namespaces import namespaces
-from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
-from gi_cuda.backends.compile.prune import expanded, identifiers
-from gi_cuda.backends.compile.reachable_code import Reach, Reached, everything
-from gi_cuda.backends.compile.redeclared import defined_functions
+from gi_cuda.backends.compile.pruning.dependent_lookup import says_late
+from gi_cuda.backends.compile.pruning.left_out import stand_ins
+from gi_cuda.backends.compile.pruning.namespaces import namespaces
+from gi_cuda.backends.compile.pruning.overloads import said_as_functions
+from gi_cuda.backends.compile.pruning.prune import expanded, identifiers
+from gi_cuda.backends.compile.pruning.reachable_code import Reach, Reached, everything
+from gi_cuda.backends.compile.pruning.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import (
     Collected,
     CollectShard,
@@ -33,7 +39,7 @@ from gi_cuda.backends.compile.shards import (
 from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 from gi_cuda.grammar.macro_values import constants_said
-from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.launching.kernel_names import overload
 
 if TYPE_CHECKING:
     from gi_cuda.grammar import Rules
@@ -69,10 +75,11 @@ class SourceCompiler(ABC):
         kernels, symbols: C++ names of kernels and variables that must be found (``blur<float, 3>``,
             ``filter::taps``).
         namespaces: namespaces that the source opens (see
-            :mod:`gi_cuda.backends.compile.namespaces`).
+            :mod:`gi_cuda.backends.compile.pruning.namespaces`).
         in_place: macros whose values are written into their definitions in the source; with the
             values of definitions that must stay unchanged.
-        defines: functions that the source defines (see :mod:`gi_cuda.backends.compile.redeclared`).
+        defines: functions that the source defines (see
+            :mod:`gi_cuda.backends.compile.pruning.redeclared`).
         shares: whether variants may share machine code.
         without: headers that are left out.
         reach: removes unreachable code from variants; None: nothing is removed.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_128_hexdigest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.compile.cache import cached_text
+from gi_cuda.backends.compile.caching.cache import cached_text
 from gi_cuda.backends.cuda.bandwidth import copy_bandwidth
 from gi_cuda.backends.cuda.choice import VISIBLE, choose
 from gi_cuda.backends.cuda.driver import query, require_gpus
@@ -238,7 +238,7 @@ def _names(subject: Subject) -> frozenset[str]:
     These are from the source, parameters' values, donors that are at no place, and most
     transformations.
     """
-    from gi_cuda.backends.compile.prune import identifiers
+    from gi_cuda.backends.compile.pruning.prune import identifiers
 
     values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
     macros, donors = subject.macros(subject.space.default), subject.grammar.specials

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from xxhash import xxh3_128_hexdigest
 
-from gi_cuda.backends.compile.cache import cached_text
+from gi_cuda.backends.compile.caching.cache import cached_text
 from gi_cuda.backends.compile.process import run
 
 LIMIT = 30.0

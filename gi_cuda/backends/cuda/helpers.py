@@ -6,7 +6,7 @@ from pathlib import Path
 
 import xxhash
 
-from gi_cuda.backends.compile.cache import cached, output_of
+from gi_cuda.backends.compile.caching.cache import cached, output_of
 from gi_cuda.backends.cuda.toolkit import Toolkit
 
 SOURCE = Path(__file__).parent / "helpers.cu"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gi_cuda.backends.compile.process import run
-from gi_cuda.backends.host.isolation import isolation
-from gi_cuda.backends.host.library import build_library, find_compiler
+from gi_cuda.backends.host.build.library import build_library, find_compiler
+from gi_cuda.backends.host.running.isolation import isolation
 from gi_cuda.backends.protocol.backend import (
     Backend,
     Examined,
@@ -71,7 +71,7 @@ class OpenHost:
 
     def compiler(self, subject: Subject, jobs: int) -> Compiler:
         """Return g++ or clang++ as the compiler."""
-        from gi_cuda.backends.host.compiler import HostCompiler
+        from gi_cuda.backends.host.build.compiler import HostCompiler
 
         return HostCompiler.of(subject, jobs, cxx=self.cxx)
 
@@ -106,7 +106,7 @@ def _compiler(subject: Subject, jobs: int, architecture: str) -> Compiler:
 
 
 def _device_maker() -> DeviceMaker:
-    from gi_cuda.backends.host.device import HostDevice
+    from gi_cuda.backends.host.running.device import HostDevice
 
     build_library()
     return HostDevice
@@ -119,7 +119,7 @@ def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
         UserError: g++ or its sanitizers are not installed.
     """
     from gi_cuda.backends.compile.shards import Sizes
-    from gi_cuda.backends.host.compiler import HostCompiler
+    from gi_cuda.backends.host.build.compiler import HostCompiler
 
     assert isinstance(compiler, HostCompiler)
     gxx = shutil.which("g++")
@@ -147,8 +147,8 @@ def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
 
 
 def _races(compiler: Compiler) -> Sanitizer:
-    from gi_cuda.backends.host.compiler import HostCompiler
-    from gi_cuda.backends.host.races import race_detector
+    from gi_cuda.backends.host.build.compiler import HostCompiler
+    from gi_cuda.backends.host.running.races import race_detector
 
     assert isinstance(compiler, HostCompiler)
     return race_detector(compiler)

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Final
 
-from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS
+from gi_cuda.backends.host.build.library import INCLUDE, NVCC_MACROS
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -12,7 +12,7 @@ from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.verdict import LEAST_FLOOR
 from gi_cuda.spec import Launch, Target, Value
-from gi_cuda.spec.own_launches import OwnLaunches
+from gi_cuda.spec.launching.own_launches import OwnLaunches
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.spec import Buffer
+from gi_cuda.spec.case_data.other_sizes import OtherCase
 from gi_cuda.spec.numbers import SmallFloat
-from gi_cuda.spec.other_sizes import OtherCase
 
 _SEED: Final = 59
 """Seed of random numbers, so that every process draws the same."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gi_cuda.spec.kernel_names import demangled
+from gi_cuda.spec.launching.kernel_names import demangled
 
 UNDEFINED = "nothing that is compiled defines it"
 """End of these messages."""

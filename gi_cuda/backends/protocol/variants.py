@@ -43,7 +43,7 @@ class Phenotype:
         text: the preprocessed source with its line markers, ready to be compiled.
         options: its own compiler options.
         key: 128-bit xxh3 of the whole text with white space and line markers normalised.
-        lent: identifiers (see :func:`gi_cuda.spec.kernel_names.identifier`) of kernels and
+        lent: identifiers (:func:`gi_cuda.spec.launching.kernel_names.identifier`) of kernels and
             variables that the variant takes from the reference's binary. The text is without these
             kernels.
         overloads: names of its functions that are also names of functions of the language.

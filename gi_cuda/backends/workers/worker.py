@@ -44,24 +44,24 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
-from gi_cuda.backends.workers.answers import compare_answers, tell_inputs
-from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.exploring import count_loops, explore
-from gi_cuda.backends.workers.keeping import keeps_nothing
-from gi_cuda.backends.workers.measuring import get_ready, measure, measure_together
-from gi_cuda.backends.workers.recording import record, try_schedule
-from gi_cuda.backends.workers.rehearsing import rehearse
-from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
-from gi_cuda.backends.workers.substituting import (
+from gi_cuda.backends.workers.answering.answers import compare_answers, tell_inputs
+from gi_cuda.backends.workers.answering.exploring import count_loops, explore
+from gi_cuda.backends.workers.answering.keeping import keeps_nothing
+from gi_cuda.backends.workers.answering.measuring import get_ready, measure, measure_together
+from gi_cuda.backends.workers.answering.recording import record, try_schedule
+from gi_cuda.backends.workers.answering.rehearsing import rehearse
+from gi_cuda.backends.workers.answering.spoiling import leave_out, spoil_outputs
+from gi_cuda.backends.workers.answering.substituting import (
     agrees_with,
     depends_on,
     tell_varying,
     writes_the_same,
 )
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.errors import NoRoom, UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, Target, find_case, load_case
-from gi_cuda.spec.other_sizes import OtherCase
-from gi_cuda.spec.own_code import check_code
+from gi_cuda.spec.case_data.other_sizes import OtherCase
+from gi_cuda.spec.case_data.own_code import check_code
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Measure: measure,

@@ -24,8 +24,8 @@ from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.batches.compiled_parts import Parts
 from gi_cuda.evaluate.batches.early_builds import EarlyBuilds
 from gi_cuda.evaluate.batches.evidence import Evidence
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import REFERENCE, Equipment, Pass, Record, Trial, TrialBuilder
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.promotion import Promotion
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, Rehearsal
 from gi_cuda.evaluate.batches.scheduler import Answered

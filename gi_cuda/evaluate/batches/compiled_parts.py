@@ -2,8 +2,8 @@
 
 A trial of a source with several kernels seldom changes all of them, and parents or siblings often
 changed them in the same way. So a part is a set of kernels with the code that they need (see
-:mod:`gi_cuda.backends.compile.borrowed_kernels`). A part has one number and one text in a batch, no matter
-which trial it comes from. Across batches, the code cache recognizes it.
+:mod:`gi_cuda.backends.compile.borrowed_kernels`). A part has one number and one text in a batch, no
+matter which trial it comes from. Across batches, the code cache recognizes it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.spec import Target
-from gi_cuda.spec.load import data_file
+from gi_cuda.spec.toml_file.load import data_file
 from gi_cuda.subject import Subject
 
 

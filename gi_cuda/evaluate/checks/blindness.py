@@ -11,10 +11,10 @@ from pathlib import Path
 from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt, Unseen
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.workers.pool import Pool
-from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.scrutiny.other_inputs import real_inputs
+from gi_cuda.evaluate.reference.baseline import compile_reference
+from gi_cuda.evaluate.scrutiny.inputs.other_inputs import real_inputs
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.subject import Subject
 

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, of_source, signature
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import (
+    ElementTypes,
+    read_element_types,
+)
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, of_source, signature
 from gi_cuda.spec import Buffer, Given, Target
-from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.launching.kernel_names import overload
 from gi_cuda.spec.numbers import NumberType
 from gi_cuda.subject import Subject
 

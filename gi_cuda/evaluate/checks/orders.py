@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules, excused
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import SanitizerFinding
 from gi_cuda.spec import Target
 
 _MISSING = "a barrier, a fence or an atomic function is missing there"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gi_cuda.evaluate.checks.finding import Finding, listed
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, of_source
-from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, of_source
+from gi_cuda.grammar.frontends.cuda.text.reading import bare_text
 from gi_cuda.spec import ParameterKind
-from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.launching.kernel_names import overload
 from gi_cuda.subject import Subject
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Target
-from gi_cuda.spec.load import MARK, data_file
 from gi_cuda.spec.oracles.tolerance import Tolerance
+from gi_cuda.spec.toml_file.load import MARK, data_file
 
 _MARKED = re.compile(rf"(?<!marked ){MARK}\b")
 """The mark, except in the head of the file, which explains it."""

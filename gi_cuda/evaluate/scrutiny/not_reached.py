@@ -24,9 +24,9 @@ from gi_cuda.backends.protocol.substitutes import Substituted
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, unmodified
-from gi_cuda.evaluate.scrutiny.dependence import Dependence
+from gi_cuda.evaluate.scrutiny.inputs.dependence import Dependence
 from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling, objections_of
-from gi_cuda.grammar.branch_text import CONDITIONAL, BranchText, Gap, lines_of
+from gi_cuda.grammar.coverage.branch_text import CONDITIONAL, BranchText, Gap, lines_of
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0

@@ -29,12 +29,12 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
 from gi_cuda.evaluate.scrutiny.examined import Examined
-from gi_cuda.evaluate.scrutiny.originals import Patience
-from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
+from gi_cuda.evaluate.scrutiny.inputs.dependence import Dependence, opening
+from gi_cuda.evaluate.scrutiny.inputs.originals import Patience
+from gi_cuda.evaluate.scrutiny.ordering.races import Looked, RaceWatch
+from gi_cuda.evaluate.scrutiny.ordering.small_cases import SmallCases
 from gi_cuda.evaluate.scrutiny.same_items import SameItems
-from gi_cuda.evaluate.scrutiny.small_cases import SmallCases
 from gi_cuda.evaluate.scrutiny.unset_locals import UnsetLocals
 from gi_cuda.genome import Space
 from gi_cuda.spec import CaseRole
@@ -44,7 +44,8 @@ _LIMIT: Final = 5.0
 """Seconds after which a launch with a substituted input counts as hung."""
 
 _TELLING: Final = 6.0
-"""Seconds for :meth:`ProcessorWatch.unsettled`; inputs without an answer by then count as settled."""
+"""Seconds for :meth:`ProcessorWatch.unsettled`; inputs without an answer by then count as
+settled."""
 
 _ASKED: Final = 4
 """Largest number of workers for tests with other inputs; there are about ten tests."""

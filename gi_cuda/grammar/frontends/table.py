@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.grammar.frontends.cuda.branches import count_branches
+from gi_cuda.grammar.frontends.cuda.coverage.branches import count_branches
 from gi_cuda.grammar.frontends.cuda.parsed_text import load_cuda, read_cuda
 from gi_cuda.grammar.frontends.llvm.parsed_text import read_llvm
 from gi_cuda.grammar.frontends.ptx.parsed_text import read_ptx

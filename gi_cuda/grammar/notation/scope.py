@@ -17,7 +17,7 @@ from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.offers import Changes, PlaceClass
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import RuleType, donor_types, type_of
-from gi_cuda.spec.kernel_names import listed
+from gi_cuda.spec.launching.kernel_names import listed
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its

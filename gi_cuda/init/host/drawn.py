@@ -13,8 +13,8 @@ from functools import lru_cache, reduce
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node, parts
 from gi_cuda.init.host.host import (
     HostCode,
     enclosing_function,

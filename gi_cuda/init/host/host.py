@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, constants_in, plain_type, walk
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.grammar.frontends.cuda.declarations.file import (
+    CudaFile,
+    constants_in,
+    plain_type,
+    walk,
+)
+from gi_cuda.grammar.frontends.cuda.declarations.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node, parts
 from gi_cuda.init.kernel.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.init.host.host import HostCode, plain_name
 from gi_cuda.init.kernel.sizes import bracketed, divided_up
 

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.constants import LONGEST
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import first_macro
+from gi_cuda.grammar.frontends.cuda.declarations.constants import LONGEST
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.declarations.file import first_macro
 from gi_cuda.init.host.host import (
     HostCode,
     KnownNames,

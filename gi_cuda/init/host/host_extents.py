@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from gi_cuda.init.host.host import Locals
 from gi_cuda.init.kernel.sizes import bare
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import read_source
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, of_source
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, KernelSource, of_source
 from gi_cuda.init.host.host import HostCode, read_host_code
 from gi_cuda.init.host.launch_calls import launch_calls
 

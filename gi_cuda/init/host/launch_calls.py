@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.init.host.host import HostCode, enclosing_function, plain_name, without_casts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

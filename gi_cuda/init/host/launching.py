@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.grammar.frontends.cuda.constants import LONGEST
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import Argument, KernelSource
+from gi_cuda.grammar.frontends.cuda.declarations.constants import LONGEST
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.declarations.file import Argument, KernelSource
 from gi_cuda.init.host.drawn import drawn
 from gi_cuda.init.host.host import (
     HostCode,

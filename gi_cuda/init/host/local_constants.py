@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants, walk
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, source_constants, walk
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node
 from gi_cuda.grammar.macro_values import constants_said
 from gi_cuda.init.host.host import HostCode, is_value
 

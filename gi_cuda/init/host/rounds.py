@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 
 SECOND = 1
 """Value of a loop variable in the second iteration."""

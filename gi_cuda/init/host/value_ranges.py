@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, walk
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, first_macro, walk
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node, parts
 from gi_cuda.init.host.host import HostCode, enclosing_function, plain_name
 
 _RAND_MAX = 2**31 - 1

@@ -7,9 +7,9 @@ from enum import Flag, auto
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
-from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, signature, walk
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node
 
 
 class Access(Flag):

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node
 
 _SPACE = re.compile(r"\s+")
 AROUND = frozenset({"parenthesized_expression", "cast_expression"})

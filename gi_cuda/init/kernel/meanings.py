@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
-from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, signature, walk
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node
 from gi_cuda.init.kernel.indexing import AROUND, item_index, operator_of, set_by
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})

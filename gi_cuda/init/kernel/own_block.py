@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gi_cuda.grammar.frontends.cuda.constants import constant
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.constants import constant
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from gi_cuda.init.kernel.tuning import MOST_THREADS
 
 _FEWEST = 8

@@ -10,8 +10,8 @@ from functools import partial
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.grammar.frontends.cuda.functions import Definition
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, walk
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition
 from gi_cuda.init.kernel.indexing import around, holders_of, item_index, operator_of
 
 

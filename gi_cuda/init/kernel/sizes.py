@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from gi_cuda.grammar.frontends.cuda.constants import constant, named
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.constants import constant, named
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from gi_cuda.init.kernel.tuning import is_count
 from gi_cuda.spec.expression import ExpressionError, parse
 

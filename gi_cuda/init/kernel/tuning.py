@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gi_cuda.grammar import Function
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, source_constants
 from gi_cuda.grammar.macro_values import constants_said
 from gi_cuda.spec.expression import ExpressionError, parse
 

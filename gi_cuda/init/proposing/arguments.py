@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.element_types import Element
-from gi_cuda.grammar.frontends.cuda.file import Argument
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
+from gi_cuda.grammar.frontends.cuda.declarations.file import Argument
+from gi_cuda.grammar.frontends.cuda.declarations.functions import function_declarator
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.access import accesses
 from gi_cuda.init.kernel.meanings import are_offsets

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.constants import evaluated, named
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import KernelSource, TemplateParameter
-from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.grammar.frontends.cuda.declarations.constants import evaluated, named
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.declarations.file import KernelSource, TemplateParameter
+from gi_cuda.grammar.frontends.cuda.text.reading import bare_text
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.proposing.geometry import DEFAULT_BLOCK

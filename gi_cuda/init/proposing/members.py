@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gi_cuda.grammar.frontends.cuda.element_types import SMALL_FLOATS, Element
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import SMALL_FLOATS, Element
 from gi_cuda.init.kernel.access import UNKNOWN, Access, accesses, member_accesses
 from gi_cuda.init.proposing.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.proposing.shapes import element_of, has_addresses
 from gi_cuda.init.source.layouts import Shape
 from gi_cuda.init.source.sources import Chosen
+from gi_cuda.spec.launching.usual import MOST_USUAL
 from gi_cuda.spec.numbers import NumberType
-from gi_cuda.spec.usual import MOST_USUAL
 
 _FOLLOWED = 1
 """Largest depth of pointers in memory that are followed."""

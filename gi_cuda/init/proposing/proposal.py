@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.out_of_reach import out_of_reach
+from gi_cuda.evaluate.reference.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.host.launching import LaunchSite
 from gi_cuda.init.kernel.sizes import Extent
@@ -26,7 +26,7 @@ from gi_cuda.init.proposing.variables import variables
 from gi_cuda.init.source.headers import Headers
 from gi_cuda.init.source.layouts import Layouts
 from gi_cuda.init.source.sources import Chosen, choose
-from gi_cuda.spec.load import MARK
+from gi_cuda.spec.toml_file.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gi_cuda.grammar.frontends.cuda.element_types import SMALL_FLOATS, Element, Member
-from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import SMALL_FLOATS, Element, Member
+from gi_cuda.grammar.frontends.cuda.text.reading import bare_text, block_end
 from gi_cuda.init.source.layouts import Shape
 from gi_cuda.init.source.sources import Chosen
 from gi_cuda.spec.numbers import NumberType

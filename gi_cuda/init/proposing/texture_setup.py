@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element, ElementTypes
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)

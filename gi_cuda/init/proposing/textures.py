@@ -10,10 +10,10 @@ from operator import or_
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, signature, walk
-from gi_cuda.grammar.frontends.cuda.functions import Definition
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element, ElementTypes
+from gi_cuda.grammar.frontends.cuda.declarations.file import Argument, CudaFile, signature, walk
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.init.host.host import template_names
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.proposing.buffers import Image, ProposedBuffer, role_of

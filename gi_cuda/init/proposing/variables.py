@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.constants import constant
-from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
+from gi_cuda.grammar.frontends.cuda.declarations.constants import constant
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element, ElementTypes
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, inside_function, walk
 from gi_cuda.init.kernel.access import UNKNOWN, Access, accesses
 from gi_cuda.init.proposing.buffers import ProposedBuffer, role_of
 from gi_cuda.init.source.sources import Chosen

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import read_source
-from gi_cuda.grammar.frontends.cuda.includes import IncludingText
+from gi_cuda.grammar.frontends.cuda.text.includes import IncludingText
 from gi_cuda.grammar.presence import TOKENS
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}

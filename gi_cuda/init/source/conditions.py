@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.process import run
-from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
+from gi_cuda.backends.compile.pruning.left_out import stand_ins
+from gi_cuda.backends.host.build.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import LineIndex, Source, read_source
-from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.grammar.frontends.cuda.text.reading import bare_text
 from gi_cuda.grammar.presence import Directive, Presence, read_presence
 from gi_cuda.init.build.compilation import Compilation, Compiled
 

@@ -8,16 +8,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gi_cuda.backends.compile.left_out import stand_ins
-from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.pruning.left_out import stand_ins
+from gi_cuda.backends.compile.pruning.namespaces import namespaces
 from gi_cuda.backends.compile.source import reach_of
-from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
+from gi_cuda.backends.host.build.compiler import HostCompiler
+from gi_cuda.backends.host.build.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.grammar import ParsedText, Source
-from gi_cuda.grammar.frontends.cuda.includes import IncludingText
+from gi_cuda.grammar.frontends.cuda.text.includes import IncludingText
 from gi_cuda.init.build.compilation import Compilation
 
 _LIMIT = 60.0

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.complaints import is_of_cuda
+from gi_cuda.evaluate.reference.complaints import is_of_cuda
 from gi_cuda.grammar import Wanted
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.init.build.compilation import Compilation

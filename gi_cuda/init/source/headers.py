@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import brings_header
-from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
+from gi_cuda.backends.host.build.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.complaints import is_of_cuda
+from gi_cuda.evaluate.reference.complaints import is_of_cuda
 from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.build.compilation import Compilation, of_project
 from gi_cuda.init.build.repository import Repository, repository_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, KernelSource, kernels
 from gi_cuda.init.build.compilation import Compilation
 from gi_cuda.init.source.conditions import macros_asked, what_to_define, written
 from gi_cuda.init.source.sources import read_whole

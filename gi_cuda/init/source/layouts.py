@@ -12,9 +12,9 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from gi_cuda.backends.compile.borrowed_kernels import KERNEL
-from gi_cuda.backends.compile.prune import identifiers
-from gi_cuda.backends.compile.reachable_code import Reach
-from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.backends.compile.pruning.prune import identifiers
+from gi_cuda.backends.compile.pruning.reachable_code import Reach
+from gi_cuda.backends.host.build.compiler import HostCompiler
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.interface import Wanted

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Grammar
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, read_cuda_file
-from gi_cuda.grammar.frontends.cuda.inclusions import COMPILED
-from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, read_cuda_file
+from gi_cuda.grammar.frontends.cuda.text.inclusions import COMPILED
+from gi_cuda.grammar.frontends.cuda.text.reading import bare_text, block_end
 from gi_cuda.init.build.repository import Repository
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

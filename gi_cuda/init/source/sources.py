@@ -21,8 +21,11 @@ from gi_cuda.grammar import (
     read_source,
     read_tree,
 )
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
-from gi_cuda.grammar.frontends.cuda.file import (
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import (
+    ElementTypes,
+    read_element_types,
+)
+from gi_cuda.grammar.frontends.cuda.declarations.file import (
     CudaFile,
     KernelSource,
     choose_kernel,
@@ -31,9 +34,9 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
-from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
-from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end, built_in_indices
+from gi_cuda.grammar.frontends.cuda.text.macros import study
+from gi_cuda.grammar.frontends.cuda.text.reading import bare_text, block_end, built_in_indices
 from gi_cuda.grammar.macro_values import constants_said
 from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.scope import FILE_LEVEL

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element, Member
 from gi_cuda.init.host.in_python import in_python, python_name
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.proposing.buffers import MOST, Fill, ProposedBuffer

@@ -11,9 +11,9 @@ from gi_cuda.init.build.build_options import is_newer_standard
 from gi_cuda.init.build.compilation import STANDARD
 from gi_cuda.init.writing.readme import relative
 from gi_cuda.init.writing.toml import Noted, table
-from gi_cuda.spec.load import MARK
 from gi_cuda.spec.target import Parameter
-from gi_cuda.tune.t1 import Problem
+from gi_cuda.spec.toml_file.load import MARK
+from gi_cuda.tune.t1.t1 import Problem
 
 _TOLERANCE = (1e-5, 1e-4)
 """Absolute and relative tolerance of floating-point results, if T1 gives none."""

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gi_cuda.analyze.milestones import Milestone, Search
+from gi_cuda.analyze.stored.milestones import Milestone, Search
 from gi_cuda.report.figures.drawing import HEIGHT, LIGHT, SPEED_UP, WIDTH, legend
 
 _LINES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))

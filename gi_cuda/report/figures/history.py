@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gi_cuda.analyze.history import Ancestor, History
+from gi_cuda.analyze.stored.history import Ancestor, History
 from gi_cuda.report.figures.drawing import (
     DARK,
     HEIGHT,

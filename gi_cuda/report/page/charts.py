@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gi_cuda.analyze.records import GenerationRecord
-from gi_cuda.analyze.searches import Curve
+from gi_cuda.analyze.stored.records import GenerationRecord
+from gi_cuda.analyze.stored.searches import Curve
 from gi_cuda.report.page.payload import colours
 
 DARK, MIDDLE, LIGHT = "#222222", "#6b6b6b", "#d9d9d9"

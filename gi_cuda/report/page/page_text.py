@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from gi_cuda.analyze.stored.whole_run import ChangeTold, WholeRun
 from gi_cuda.analyze.validate.acceptance import TriedCandidate
-from gi_cuda.analyze.whole_run import ChangeTold, WholeRun
-from gi_cuda.report.explain import facts
-from gi_cuda.report.minimize import worth_lines
 from gi_cuda.report.page.payload import names_in
-from gi_cuda.report.show import seconds
+from gi_cuda.report.results.explain import facts
+from gi_cuda.report.results.minimize import worth_lines
+from gi_cuda.report.results.show import seconds
 from gi_cuda.report.tables import counted
-from gi_cuda.report.untested import untested_words
+from gi_cuda.report.targets.untested import untested_words
 from gi_cuda.results.evaluation import PROVISIONAL
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.tune.rest import rest_words

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gi_cuda.analyze.history import words
-from gi_cuda.analyze.records import IndividualRecord
-from gi_cuda.analyze.whole_run import WholeRun
+from gi_cuda.analyze.stored.history import words
+from gi_cuda.analyze.stored.records import IndividualRecord
+from gi_cuda.analyze.stored.whole_run import WholeRun
 from gi_cuda.results.evaluation import Outcome
 
 

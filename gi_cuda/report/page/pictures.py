@@ -10,8 +10,8 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from gi_cuda.analyze.records import GenerationRecord
-from gi_cuda.analyze.whole_run import WholeRun
+from gi_cuda.analyze.stored.records import GenerationRecord
+from gi_cuda.analyze.stored.whole_run import WholeRun
 from gi_cuda.report.figures import history, interactions
 from gi_cuda.report.figures.compare import race
 from gi_cuda.report.figures.drawing import legend, new_figure, svg

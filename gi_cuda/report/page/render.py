@@ -12,13 +12,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import gi_cuda
-from gi_cuda.analyze.searches import compare_runs, curves
-from gi_cuda.analyze.whole_run import WholeRun
+from gi_cuda.analyze.stored.searches import compare_runs, curves
+from gi_cuda.analyze.stored.whole_run import WholeRun
 from gi_cuda.report.page import charts
 from gi_cuda.report.page.page_text import said
 from gi_cuda.report.page.payload import colours, payload
 from gi_cuda.report.page.pictures import picture_of_several, pictures
-from gi_cuda.report.searches import latex
+from gi_cuda.report.results.searches import latex
 
 LIBRARY = "echarts.common.min.js"
 

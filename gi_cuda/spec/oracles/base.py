@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gi_cuda.spec.locate import Files, Key
 from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles.compare import Array, Mask, unwritten
 from gi_cuda.spec.oracles.rules import Rules
-from gi_cuda.spec.table import Table
+from gi_cuda.spec.toml_file.locate import Files, Key
+from gi_cuda.spec.toml_file.table import Table
 
 Outputs = Mapping[str, Array]
 """The judged buffers after a launch, by name."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from gi_cuda.spec.locate import Files, Key
-from gi_cuda.spec.modules import line_of, load_function
+from gi_cuda.spec.case_data.modules import line_of, load_function
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
+from gi_cuda.spec.toml_file.locate import Files, Key
 
 if TYPE_CHECKING:
-    from gi_cuda.spec import key_types as key
+    from gi_cuda.spec.toml_file import key_types as key
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gi_cuda.spec.oracles.base import Outputs, ValueCheck
 from gi_cuda.spec.oracles.compare import Array, Mask, Spread, besides, outside, spread
 
 if TYPE_CHECKING:
-    from gi_cuda.spec import key_types as key
+    from gi_cuda.spec.toml_file import key_types as key
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gi_cuda.spec.oracles.compare import Array, Mask, besides, beyond, differing
 from gi_cuda.spec.oracles.rules import Allowed, Rules, ValueRule
 
 if TYPE_CHECKING:
-    from gi_cuda.spec import key_types as key
+    from gi_cuda.spec.toml_file import key_types as key
 
 
 @dataclass(frozen=True, slots=True)

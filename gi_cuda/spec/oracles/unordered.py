@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
 
 if TYPE_CHECKING:
-    from gi_cuda.spec import key_types as key
+    from gi_cuda.spec.toml_file import key_types as key
 
 
 @dataclass(frozen=True, slots=True)

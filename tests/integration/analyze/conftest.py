@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import gi_cuda.cli.evolve
+import gi_cuda.cli.search.evolve
 import gi_cuda.runs.tools
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.evaluate.levels import open_subject
@@ -27,7 +27,7 @@ def pretended() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gi_cuda.runs.tools, "open_backend", lambda *_: PretendedBackend())
-        patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda *_: PretendedBackend())
+        patch.setattr(gi_cuda.cli.search.evolve, "open_backend", lambda *_: PretendedBackend())
         patch.setattr(gi_cuda.runs.tools, "Pool", PretendedPool)
         in_few_processes(patch.setattr)
         yield

@@ -9,8 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
-from gi_cuda.analyze.winner import Winner
-from gi_cuda.cli import evolve
+from gi_cuda.analyze.finalists.winner import Winner
+from gi_cuda.cli.search import evolve
 from gi_cuda.genome import Delete, Genotype, Insert, Replace
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.evaluation import Evaluation, Validation

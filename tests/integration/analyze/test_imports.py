@@ -20,7 +20,7 @@ from gi_cuda.backends.cuda.ptx.batch import ptx_of, source_ptx
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Built, Variant
 from gi_cuda.errors import UserError
-from gi_cuda.spec.kernel_names import identifier
+from gi_cuda.spec.launching.kernel_names import identifier
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 from tests.sweeps import broad, sweep

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.finalists.finalists import select_winner
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.levels import COMPILED_LEVELS
 from gi_cuda.backends.cuda.llvm.clang import find_clang
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.cli import compare, explain, minimize, patch
+from gi_cuda.cli.results import compare, explain, minimize, patch
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.neutral import without_neutral
+from gi_cuda.analyze.finalists.neutral import without_neutral
 from gi_cuda.backends.cuda.backend import cuda_compiler
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Binary, Compiler

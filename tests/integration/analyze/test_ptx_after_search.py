@@ -16,22 +16,22 @@ import pytest
 import typer
 
 import gi_cuda.runs.tools as run_tools
-from gi_cuda.analyze.winner import stored_winner
+from gi_cuda.analyze.finalists.winner import stored_winner
 from gi_cuda.backends.cuda.driver import query
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.table import open_backend
-from gi_cuda.cli import evolve as evolve_verb
-from gi_cuda.cli import (
+from gi_cuda.cli.results import (
     explain,
     history,
     interactions,
     minimize,
     patch,
     report,
-    resume,
     show,
     validate,
 )
+from gi_cuda.cli.search import evolve as evolve_verb
+from gi_cuda.cli.search import resume
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.finalists.finalists import select_winner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.evaluation import Outcome

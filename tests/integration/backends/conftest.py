@@ -17,13 +17,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
-from gi_cuda.backends.host.preamble import preamble
-from gi_cuda.backends.host.precompiled import headers_first
-from gi_cuda.backends.host.prepare import prepare, variant_text
-from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
-from gi_cuda.backends.host.shard import Shard
-from gi_cuda.backends.host.static_shared import with_guards
+from gi_cuda.backends.host.build.library import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    build_library,
+    find_compiler,
+)
+from gi_cuda.backends.host.build.preamble import preamble
+from gi_cuda.backends.host.build.precompiled import headers_first
+from gi_cuda.backends.host.build.prepare import prepare, variant_text
+from gi_cuda.backends.host.build.static_shared import with_guards
+from gi_cuda.backends.host.running.runtime import HostLaunchError, Runtime
+from gi_cuda.backends.host.running.shard import Shard
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.spec import Texture, View
 

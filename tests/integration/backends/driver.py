@@ -23,8 +23,8 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.cuda.device.memory import STRETCH
-from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.cuda.device.memory_layout.memory import STRETCH
+from gi_cuda.backends.host.build.library import build_library
 from gi_cuda.backends.protocol.agreement import NOTHING, values
 
 Bytes = NDArray[np.uint8]
@@ -274,6 +274,6 @@ def installed(driver: Driver) -> Iterator[None]:
     package: Any = ModuleType("pycuda")
     package.driver = driver.module()
     modules = {"pycuda": package, "pycuda.driver": package.driver}
-    arena = "gi_cuda.backends.cuda.device.buffers.arena_supported"
+    arena = "gi_cuda.backends.cuda.device.memory_layout.buffers.arena_supported"
     with patch.dict(sys.modules, modules), patch(arena, lambda: False):
         yield

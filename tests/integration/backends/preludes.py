@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.pruning.namespaces import namespaces
+from gi_cuda.backends.compile.pruning.prune import identifiers
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.compile.staged import ShardSetup
 from gi_cuda.backends.cuda.toolkit import Toolkit

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.compile.cached import CachedCompiler, keeping
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching.cached import CachedCompiler, keeping
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.cuda.backend import cuda_compiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.backends.host.build.compiler import HostCompiler
+from gi_cuda.backends.host.build.library import find_compiler
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import (
     Record,
@@ -263,9 +263,9 @@ def test_what_a_full_machine_says_is_not_kept(tmp_path: Path, cache: CodeCache) 
 _SEARCH = """
 import sys
 from pathlib import Path
-from gi_cuda.backends.compile import cached
-from gi_cuda.backends.compile.cached import keeping
-from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.compile.caching import cached
+from gi_cuda.backends.compile.caching.cached import keeping
+from gi_cuda.backends.compile.caching.code_cache import CodeCache
 from gi_cuda.backends.compile.shards import Sizes
 from dataclasses import replace
 from tests.integration.backends.test_cached_compiler import host, phenotypes

@@ -14,10 +14,10 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device import device as cuda_device
-from gi_cuda.backends.cuda.device.buffers import Buffers
 from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.device import CudaDevice
-from gi_cuda.backends.cuda.device.memory import Memory
+from gi_cuda.backends.cuda.device.memory_layout.buffers import Buffers
+from gi_cuda.backends.cuda.device.memory_layout.memory import Memory
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling, Siblings
@@ -26,9 +26,9 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
 )
 from gi_cuda.backends.protocol.variants import Variant
-from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.measuring import measure_together
-from gi_cuda.backends.workers.rehearsing import rehearse
+from gi_cuda.backends.workers.answering.measuring import measure_together
+from gi_cuda.backends.workers.answering.rehearsing import rehearse
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.spec import load_case, load_target
@@ -298,7 +298,10 @@ def test_of_large_answers_the_stretch_with_the_first_wrong_value_is_copied_alone
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gi_cuda.backends.cuda.device.steps.WHOLE", 0)
-    for place in ("gi_cuda.backends.cuda.device.memory", "gi_cuda.backends.cuda.device.steps"):
+    for place in (
+        "gi_cuda.backends.cuda.device.memory_layout.memory",
+        "gi_cuda.backends.cuda.device.steps",
+    ):
         monkeypatch.setattr(f"{place}.STRETCH", 256)
     monkeypatch.setattr("tests.integration.backends.driver.STRETCH", 256)
     early, late, several, fine = worker.rehearsed(

@@ -22,9 +22,9 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost, UserError
-from gi_cuda.evaluate.baseline import compile_reference, establish
-from gi_cuda.evaluate.copies import COPIES
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.reference.baseline import compile_reference, establish
+from gi_cuda.evaluate.reference.copies import COPIES
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools

@@ -17,7 +17,7 @@ from gi_cuda.backends.protocol.requests import (
     Record,
     Recorded,
 )
-from gi_cuda.evaluate.baseline import compile_reference, establish, try_broken
+from gi_cuda.evaluate.reference.baseline import compile_reference, establish, try_broken
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.examine import ASSEMBLY, AT_LOAD
-from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.backends.host.build.compiler import HostCompiler
+from gi_cuda.backends.host.build.examine import ASSEMBLY, AT_LOAD
+from gi_cuda.backends.host.build.library import find_compiler
 from gi_cuda.backends.protocol.examination import Examination
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
 

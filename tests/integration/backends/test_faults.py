@@ -22,7 +22,7 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.workers import device_workers, forking
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError, WorkerFault
-from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.pruning.prune import identifiers
 from gi_cuda.backends.cuda.compile import nvcc as room
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler

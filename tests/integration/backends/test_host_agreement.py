@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.helpers import SOURCE
 from gi_cuda.backends.protocol.agreement import packed
-from gi_cuda.spec.key_types import TYPES, MemberPlace
 from gi_cuda.spec.numbers import SMALL_FLOATS, NumberType, seen
 from gi_cuda.spec.oracles import UNWRITTEN, Allowed, Exact, Oracle, Tolerance, ValueRule
 from gi_cuda.spec.oracles.compare import beyond, differing
+from gi_cuda.spec.toml_file.key_types import TYPES, MemberPlace
 from tests.integration.backends.driver import agree
 
 Array = NDArray[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.prepare import export
+from gi_cuda.backends.host.build.prepare import export
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.prepare import export
-from gi_cuda.backends.host.runtime import Runtime
-from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.build.prepare import export
+from gi_cuda.backends.host.running.runtime import Runtime
+from gi_cuda.backends.host.running.shard import Shard
 
 POISON = 0xFFFDA5A6
 

@@ -11,11 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.common import mark_common
-from gi_cuda.backends.host.library import INCLUDE, build_library, compile_options, find_compiler
-from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import BadLaunch, Deadlock, Runtime
-from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.build.common import mark_common
+from gi_cuda.backends.host.build.library import (
+    INCLUDE,
+    build_library,
+    compile_options,
+    find_compiler,
+)
+from gi_cuda.backends.host.build.prepare import variant_text
+from gi_cuda.backends.host.running.runtime import BadLaunch, Deadlock, Runtime
+from gi_cuda.backends.host.running.shard import Shard
 from gi_cuda.errors import UserError
 
 
@@ -26,7 +31,7 @@ def runtime(library):
 
 def test_processes_may_build_at_once(library, tmp_path):
     """The compiler is one that copies the library to where it is to be: it takes no time."""
-    script = "from gi_cuda.backends.host.library import build_library; print(build_library())"
+    script = "from gi_cuda.backends.host.build.library import build_library; print(build_library())"
     compiler = tmp_path / "compiler"
     compiler.write_text(
         '#!/bin/sh\ncase "$*" in *--version*) exec echo copier;; esac\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gi_cuda.backends.compile.elf import Elf
-from gi_cuda.backends.host.objects import OPTIONS, code_keys
+from gi_cuda.backends.host.build.objects import OPTIONS, code_keys
 from tests.integration.backends.conftest import Host
 from tests.integration.backends.orders import pytest_generate_tests as pytest_generate_tests
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.device import HostDevice
-from gi_cuda.backends.host.placement import elsewhere
-from gi_cuda.backends.host.program import HostProgram
+from gi_cuda.backends.host.running.device import HostDevice
+from gi_cuda.backends.host.running.placement import elsewhere
+from gi_cuda.backends.host.running.program import HostProgram
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.spec import CaseRole, load_case
 from gi_cuda.subject import Subject
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.library import build_library, find_compiler
-from gi_cuda.backends.host.runtime import Runtime
-from gi_cuda.backends.host.variables import Libraries, OpenLibrary
+from gi_cuda.backends.host.build.compiler import HostCompiler
+from gi_cuda.backends.host.build.library import build_library, find_compiler
+from gi_cuda.backends.host.running.runtime import Runtime
+from gi_cuda.backends.host.running.variables import Libraries, OpenLibrary
 from gi_cuda.backends.protocol.variants import Binary, Variant
 
 FRONT = "static int header;\n"

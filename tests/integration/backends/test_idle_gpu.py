@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.backends.host.build.library import find_compiler
 
 DRIVER = """
 #include <cstddef>

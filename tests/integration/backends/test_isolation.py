@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.isolation import isolation
-from gi_cuda.backends.host.shard import closed
+from gi_cuda.backends.host.running.isolation import isolation
+from gi_cuda.backends.host.running.shard import closed
 
 seccomp = pytest.mark.skipif("seccomp" not in isolation(), reason="the system filters no calls")
 
@@ -22,7 +22,7 @@ def tried(action: str, readable: Path) -> subprocess.CompletedProcess[str]:
     program = (
         "import os, socket, subprocess, threading\n"
         "from pathlib import Path\n"
-        "from gi_cuda.backends.host.isolation import isolate\n"
+        "from gi_cuda.backends.host.running.isolation import isolate\n"
         f"isolate([Path({str(readable)!r})])\n{action}\n"
     )
     return subprocess.run(

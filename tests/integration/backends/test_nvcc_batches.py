@@ -14,7 +14,7 @@ from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure, Phenotype, Variant
-from gi_cuda.grammar.frontends.cuda.branches import count_branches
+from gi_cuda.grammar.frontends.cuda.coverage.branches import count_branches
 from tests.sweeps import sweep
 
 KERNEL = """\

@@ -17,7 +17,7 @@ from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
-from gi_cuda.spec.kernel_names import identifier
+from gi_cuda.spec.launching.kernel_names import identifier
 from gi_cuda.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parents[2] / "targets"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.compile.elf import Elf
-from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.library import find_compiler
-from gi_cuda.backends.host.prepare import references
+from gi_cuda.backends.host.build.compiler import HostCompiler
+from gi_cuda.backends.host.build.library import find_compiler
+from gi_cuda.backends.host.build.prepare import references
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.candidates import build_candidates, unmodified

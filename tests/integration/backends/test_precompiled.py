@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.host import precompiled
-from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, compile_options, find_compiler
-from gi_cuda.backends.host.precompiled import headers_first
+from gi_cuda.backends.host.build import precompiled
+from gi_cuda.backends.host.build.library import INCLUDE, NVCC_MACROS, compile_options, find_compiler
+from gi_cuda.backends.host.build.precompiled import headers_first
 
 KERNEL = """#include "gi_cuda_host.hpp"
 __device__ int ones(int x) { return __popc(x); }

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.process import Finished
-from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.pruning.namespaces import namespaces
+from gi_cuda.backends.compile.pruning.prune import identifiers
 from gi_cuda.backends.compile.shards import attribute
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED, with_lines
+from gi_cuda.backends.host.running.races import WATCHED, with_lines
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import UNEVEN, SanitizerFinding, races
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import UNEVEN, SanitizerFinding, races
 from gi_cuda.grammar import Source
 
 THREADS = 64

@@ -15,8 +15,8 @@ from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.backends.sanitize import watch as watch_program
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import establish
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding, compiled_in
+from gi_cuda.evaluate.reference.baseline import establish
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import SanitizerFinding, compiled_in
 from gi_cuda.grammar import Source
 from gi_cuda.runs.tools import Tools
 from gi_cuda.subject import Subject, load_subject

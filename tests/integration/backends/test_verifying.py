@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.host.device import HostDevice
+from gi_cuda.backends.host.running.device import HostDevice
 from gi_cuda.backends.protocol.device import LaunchRefused, Loaded, TimedRun, Verified
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.programs import CasePlan, Program, Sampling, Siblings
@@ -23,11 +23,11 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
 )
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.measuring import measure, measure_together
-from gi_cuda.backends.workers.recording import record
-from gi_cuda.backends.workers.rehearsing import rehearse
-from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.backends.workers.answering.measuring import measure, measure_together
+from gi_cuda.backends.workers.answering.recording import record
+from gi_cuda.backends.workers.answering.rehearsing import rehearse
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.spec import load_case
 from gi_cuda.subject import Subject

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from gi_cuda.capture import Capture, Wish, capture, list_kernels
-from gi_cuda.capture.uses import chosen
-from gi_cuda.evaluate.baseline import compile_reference, in_silence, record_reference
+from gi_cuda.capture.launches.uses import chosen
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.answers import compare_answers
+from gi_cuda.evaluate.reference.baseline import compile_reference, in_silence, record_reference
 from gi_cuda.init import from_options, write_folder
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject

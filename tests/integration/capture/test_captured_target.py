@@ -13,10 +13,10 @@ import pytest
 from gi_cuda.capture import capture, list_kernels
 from gi_cuda.capture.adding import add
 from gi_cuda.capture.finding import launched_from
+from gi_cuda.capture.launches.uses import chosen
 from gi_cuda.capture.mangling import name_of
-from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import in_silence
+from gi_cuda.evaluate.reference.baseline import in_silence
 from gi_cuda.init import write_folder
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.spec import load_case, load_target

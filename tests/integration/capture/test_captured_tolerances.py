@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.report.capture import captured_lines
+from gi_cuda.report.targets.capture import captured_lines
 from gi_cuda.spec import load_target
 from gi_cuda.spec.oracles import Tolerance
 from tests.integration.capture.made import HEAT, MIXED, checked, heat, took, total, wish

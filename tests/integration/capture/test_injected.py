@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.backends.host.build.library import find_compiler
 from gi_cuda.capture import Application, capture, known_kernels, list_kernels
-from gi_cuda.capture.library import SOURCE, header_folders
-from gi_cuda.capture.running import Plan
-from gi_cuda.capture.uses import chosen
+from gi_cuda.capture.launches.library import SOURCE, header_folders
+from gi_cuda.capture.launches.running import Plan
+from gi_cuda.capture.launches.uses import chosen
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import in_silence
+from gi_cuda.evaluate.reference.baseline import in_silence
 from gi_cuda.init import write_folder
 from gi_cuda.spec import load_target
 from tests.command import gi_cuda

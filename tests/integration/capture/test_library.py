@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from gi_cuda.capture.library import build_library
+from gi_cuda.capture.launches.library import build_library
 from gi_cuda.errors import UserError
 
 

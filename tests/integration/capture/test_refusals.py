@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.capture import Application, Wish, capture, list_kernels
-from gi_cuda.capture.running import Plan
-from gi_cuda.capture.uses import chosen
+from gi_cuda.capture.launches.running import Plan
+from gi_cuda.capture.launches.uses import chosen
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import in_silence
+from gi_cuda.evaluate.reference.baseline import in_silence
 from tests.command import gi_cuda
 from tests.integration.capture.made import (
     HEAT,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.build.library import build_library
 from tests.command import Done, gi_cuda
 from tests.conftest import TARGETS
 from tests.sweeps import broad, sweep

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.winner import Winner
+from gi_cuda.analyze.finalists.winner import Winner
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.elementwise import elementwise_target
-from gi_cuda.cli.mcp_tools import Commands, Mistake
+from gi_cuda.cli.referee.mcp_tools import Commands, Mistake
 
 KERNEL = """\
 __global__ void twice(const float *in, float *out, int n)

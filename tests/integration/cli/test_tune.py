@@ -9,7 +9,7 @@ import pytest
 
 from gi_cuda.subject import Subject
 from gi_cuda.tune.grid import Grid
-from gi_cuda.tune.recorded import read_recorded
+from gi_cuda.tune.records.recorded import read_recorded
 from tests.command import gi_cuda
 
 

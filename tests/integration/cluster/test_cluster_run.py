@@ -23,8 +23,8 @@ from gi_cuda.cluster.meeting import meeting_at
 from gi_cuda.cluster.package import package_of
 from gi_cuda.cluster.replica import check_alike, replica
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import Plan
@@ -121,9 +121,9 @@ def test_there_is_no_cluster(tmp_path: Path) -> None:
 
 
 def test_one_machine_needs_no_dask() -> None:
-    said = "import sys, gi_cuda.cli.evolve, gi_cuda.cli.resume; print(*sys.modules)"
+    said = "import sys, gi_cuda.cli.search.evolve, gi_cuda.cli.search.resume; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
-    assert "gi_cuda.cli.searching" in done.stdout.split()
+    assert "gi_cuda.cli.search.searching" in done.stdout.split()
     assert not {"dask", "distributed", "gi_cuda.cluster"} & set(done.stdout.split())
 
 

@@ -11,7 +11,7 @@ import dask
 import pytest
 from distributed import Nanny, Scheduler, SpecCluster
 
-from gi_cuda.analyze.winner import how_to_go_on
+from gi_cuda.analyze.finalists.winner import how_to_go_on
 from gi_cuda.cluster.kinds import kinds_of
 from gi_cuda.cluster.meeting import Meeting, meeting_at
 from gi_cuda.cluster.package import package_of

@@ -19,8 +19,8 @@ from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import Package
 from gi_cuda.cluster.portable import KindsEvaluator
 from gi_cuda.errors import MachineError, UserError
-from gi_cuda.evaluate.baseline import Baseline
-from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
+from gi_cuda.evaluate.reference.baseline import Baseline
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.kinds import Objective
 from gi_cuda.results.verdict import Verdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.evaluate.candidates import unmodified
-from gi_cuda.evaluate.scrutiny.originals import Patience
+from gi_cuda.evaluate.scrutiny.inputs.originals import Patience
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.evaluate.checks.arguments import read_signatures, wrong_arguments
+from gi_cuda.evaluate.checks.parameters.arguments import read_signatures, wrong_arguments
 from gi_cuda.subject import load_subject
 from tests.integration.evaluate.conftest import TARGET, Make
 

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.backends.host.build.compiler import HostCompiler
 from gi_cuda.evaluate import evaluator
 from gi_cuda.evaluate.batches import passes
 from gi_cuda.evaluate.batches.batch import Batch
-from gi_cuda.evaluate.batches.likely_right import LikelyRight
+from gi_cuda.evaluate.batches.experience.likely_right import LikelyRight
 from gi_cuda.evaluate.batches.passes import Pass, Record, Trial
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.genome import Genotype

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 from tests.conftest import TARGETS

@@ -8,8 +8,8 @@ import pytest
 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.checks.defaults import MacroOwners, check_defaults
-from gi_cuda.evaluate.checks.effects import read_effects
+from gi_cuda.evaluate.checks.parameters.defaults import MacroOwners, check_defaults
+from gi_cuda.evaluate.checks.parameters.effects import read_effects
 from gi_cuda.subject import Subject
 from tests.integration.evaluate.conftest import Make, parameter
 

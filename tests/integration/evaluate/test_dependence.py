@@ -16,8 +16,8 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import MachineError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.scrutiny.inputs.originals import Patience
 from gi_cuda.evaluate.scrutiny.objections import Ruling
-from gi_cuda.evaluate.scrutiny.originals import Patience
 from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.evaluate.double_precision import in_double_precision
+from gi_cuda.evaluate.reference.double_precision import in_double_precision
 from gi_cuda.spec import find_case, load_case
 from gi_cuda.subject import Subject, load_subject
 from tests.conftest import TARGETS

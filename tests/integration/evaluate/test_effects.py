@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
+from gi_cuda.evaluate.checks.parameters.effects import idle, inert, read_effects
 from gi_cuda.subject import Subject
 from tests.integration.evaluate.conftest import Make, parameter
 

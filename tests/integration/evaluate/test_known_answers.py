@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, Compared
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 

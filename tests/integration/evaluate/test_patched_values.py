@@ -12,8 +12,8 @@ from gi_cuda.backends.compile.preprocess import normalised
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.other_kernels import unseen_kernels, used_elsewhere
+from gi_cuda.evaluate.checks.parameters.defaults import check_defaults
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.patches import new_defaults
 from tests.integration.evaluate.conftest import BODY, Make, parameter

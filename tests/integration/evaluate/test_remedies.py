@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import check_against_source, compile_reference, record_reference
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.reference.baseline import (
+    check_against_source,
+    compile_reference,
+    record_reference,
+)
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 from tests.sweeps import sweep

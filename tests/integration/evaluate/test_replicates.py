@@ -12,7 +12,7 @@ from gi_cuda.analyze.explain.coverage import Coverage, coverage
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.evaluate.baseline import Baseline, establish
+from gi_cuda.evaluate.reference.baseline import Baseline, establish
 from gi_cuda.evaluate.replicates import GenotypeMeasurer, Repeats, Replicates
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading

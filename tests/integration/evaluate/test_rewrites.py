@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.host.isolation import isolation
+from gi_cuda.backends.host.running.isolation import isolation
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.scrutiny.objections import Objection, Ruling
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import Tools, open_tools

@@ -21,8 +21,8 @@ from gi_cuda.backends.protocol.variants import (
 )
 from gi_cuda.evaluate.batches.batch import Batch
 from gi_cuda.evaluate.batches.compiled_parts import Parts
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.passes import REFERENCE, Trial
-from gi_cuda.evaluate.batches.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import FirstRun, of_all
 from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.evaluate.batches.schemata import LARGEST, SchemaBuilder, grouped

@@ -15,13 +15,13 @@ import pytest
 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.batches.passes import Record, Trial
 from gi_cuda.evaluate.candidates import as_candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny import originals
-from gi_cuda.evaluate.scrutiny.dependence import Dependence, opening
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
+from gi_cuda.evaluate.scrutiny.inputs import originals
+from gi_cuda.evaluate.scrutiny.inputs.dependence import Dependence, opening
+from gi_cuda.evaluate.scrutiny.ordering.races import Looked
 from gi_cuda.evaluate.scrutiny.processor_watch import BESIDE, ProcessorWatch
-from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.evaluate.second_opinion import _ASKED, LONGEST, SecondOpinion
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, Outcome

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject

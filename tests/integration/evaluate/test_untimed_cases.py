@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gi_cuda.backends.protocol.programs import Sampling
 from gi_cuda.backends.protocol.requests import Measure
-from gi_cuda.evaluate.baseline import compile_reference, record_reference
 from gi_cuda.evaluate.candidates import build_candidates, candidate, unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference, record_reference
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import CaseRole

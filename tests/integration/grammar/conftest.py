@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.build.library import build_library
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from tests.integration.backends.conftest import Host

@@ -33,11 +33,11 @@ from gi_cuda.grammar import (
     convert,
     read_source,
 )
-from gi_cuda.grammar.frontends.cuda.functions import definitions
-from gi_cuda.grammar.frontends.cuda.macros import study
+from gi_cuda.grammar.frontends.cuda.declarations.functions import definitions
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
-from gi_cuda.grammar.frontends.cuda.reading import read
-from gi_cuda.grammar.frontends.cuda.syntax import parse
+from gi_cuda.grammar.frontends.cuda.text.macros import study
+from gi_cuda.grammar.frontends.cuda.text.reading import read
+from gi_cuda.grammar.frontends.cuda.text.syntax import parse
 from gi_cuda.grammar.presence import read_presence, spans_of
 
 SOURCES = Path(__file__).parents[2] / "sources"

@@ -16,13 +16,13 @@ from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Variant
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import (
+from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.reference.baseline import (
     compile_reference,
     establish,
     record_reference,
     try_broken,
 )
-from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.replicates import Repeats
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import CaseRole, content_hash

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED, with_lines
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
+from gi_cuda.backends.host.running.races import WATCHED, with_lines
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import races
 from gi_cuda.grammar import Source
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.backends.host.running.races import WATCHED
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.coarsen import Coarsen
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import Shape
+from gi_cuda.spec.launching.shape import Shape
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.backends.host.running.races import WATCHED
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import Extent, InexactLaunch, Shape, shaped
+from gi_cuda.spec.launching.shape import Extent, InexactLaunch, Shape, shaped
 from tests.integration.backends.conftest import Host
 from tests.integration.grammar.test_transform_launch_answers import COMPILER, SIZES, records
 from tests.sweeps import sweep

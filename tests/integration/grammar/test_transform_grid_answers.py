@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.backends.host.running.races import WATCHED
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.grid import Grid
-from gi_cuda.spec.shape import Extent, shaped
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.grid import Grid
+from gi_cuda.spec.launching.shape import Extent, shaped
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 from tests.unit.grammar.grid_loops import CASES, HEAD, HOST, OTHER

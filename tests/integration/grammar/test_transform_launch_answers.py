@@ -18,7 +18,7 @@ from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import Shape
+from gi_cuda.spec.launching.shape import Shape
 from tests.unit.grammar.launch_spellings import (
     BOTH,
     FLAT,

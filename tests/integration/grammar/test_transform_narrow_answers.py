@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.backends.host.running.races import WATCHED
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 from tests.unit.grammar.narrow_kernels import CASES, PARAMETERS

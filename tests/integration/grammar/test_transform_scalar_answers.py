@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED, with_lines
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
+from gi_cuda.backends.host.running.races import WATCHED, with_lines
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import races
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from tests.integration.backends.conftest import Host

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.backends.host.running.races import WATCHED
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
-from gi_cuda.spec.shape import Extent, shaped
+from gi_cuda.spec.launching.shape import Extent, shaped
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 

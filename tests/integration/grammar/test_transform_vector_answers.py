@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.races import WATCHED, with_lines
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import races
+from gi_cuda.backends.host.running.races import WATCHED, with_lines
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import races
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
-from gi_cuda.spec.shape import Shape
+from gi_cuda.spec.launching.shape import Shape
 from tests.integration.backends.conftest import Host
 from tests.sweeps import sweep
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.races import WATCHED
+from gi_cuda.backends.host.running.races import WATCHED
 from gi_cuda.grammar import RuleType
 from tests.integration.backends.conftest import Host
 from tests.integration.grammar.conftest import variants

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gi_cuda.cli import app
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import establish, try_broken
+from gi_cuda.evaluate.reference.baseline import establish, try_broken
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import Target, load_case, load_target
 from gi_cuda.subject import load_subject

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from gi_cuda.analyze.winner import Winner
+from gi_cuda.analyze.finalists.winner import Winner
 from gi_cuda.evaluate.levels import idle_types
 from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.report.as_json import PRINTED

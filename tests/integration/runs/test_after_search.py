@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.validate import portability
-from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.analyze.winner import (
+from gi_cuda.analyze.finalists.winner import (
     choose_individual,
     stored_winner,
 )
-from gi_cuda.cli.patch import read_numbers
+from gi_cuda.analyze.validate import portability
+from gi_cuda.analyze.validate.portability import Measured
+from gi_cuda.cli.results.patch import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual, Tally

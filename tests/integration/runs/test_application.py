@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.winner import Winner, stored_winner
+from gi_cuda.analyze.finalists.winner import Winner, stored_winner
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store
 from tests.command import begin, gi_cuda

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gi_cuda.runs.run
-from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.analyze.finalists.winner import choose_individual
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.results.evaluation import Validation

@@ -7,10 +7,10 @@ from pathlib import Path
 from unittest.mock import ANY
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.finalist_validation import FINALISTS, Finals
-from gi_cuda.analyze.finalists import _of_all_speeds, finalists, select_winner
-from gi_cuda.analyze.repair import changes_alone, paying, repaired, wrong_alone
-from gi_cuda.analyze.winner import is_validated, keep_winner
+from gi_cuda.analyze.finalists.finalist_validation import FINALISTS, Finals
+from gi_cuda.analyze.finalists.finalists import _of_all_speeds, finalists, select_winner
+from gi_cuda.analyze.finalists.repair import changes_alone, paying, repaired, wrong_alone
+from gi_cuda.analyze.finalists.winner import is_validated, keep_winner
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Changed, changes_of
 from gi_cuda.results.evaluation import Evaluation

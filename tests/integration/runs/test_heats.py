@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.finalist_order import leaders
-from gi_cuda.analyze.finalists import finalists, select_winner
+from gi_cuda.analyze.finalists.finalist_order import leaders
+from gi_cuda.analyze.finalists.finalists import finalists, select_winner
 from gi_cuda.runs.create import create_run
 from gi_cuda.subject import load_subject
 from tests.integration.runs.conftest import printed

@@ -16,9 +16,9 @@ from gi_cuda.analyze.judge.judging import Entry, Referee
 from gi_cuda.analyze.judge.records import Judged, Outcome
 from gi_cuda.analyze.rewrites.refusals import Refused
 from gi_cuda.analyze.rewrites.rewritten import Rewrites
-from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.reference.baseline import establish
+from gi_cuda.evaluate.scrutiny.ordering.races import Looked
 from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
-from gi_cuda.evaluate.scrutiny.races import Looked
 from gi_cuda.report.as_json import PRINTED
 from gi_cuda.results.status import EXIT_STATUS, Status
 from gi_cuda.runs.tools import open_tools

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.honesty_target import COPY
-from gi_cuda.analyze.finalists import select_winner
+from gi_cuda.analyze.finalists.finalists import select_winner
 from gi_cuda.analyze.validate.looks import failed_looks, look_at_held_out
 from gi_cuda.backends.protocol.requests import SharedMeasurement
 from gi_cuda.backends.workers.pool import Task

@@ -8,8 +8,8 @@ from pathlib import Path
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.reference.baseline import establish
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from gi_cuda.analyze.finalists.winner import ChosenIndividual
 from gi_cuda.analyze.validate.acceptance import Entry, accept
-from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.evaluate.scrutiny.order_words import changes_order, changes_order_of_blocks
+from gi_cuda.evaluate.scrutiny.ordering.order_words import changes_order, changes_order_of_blocks
+from gi_cuda.evaluate.scrutiny.ordering.races import Looked, RaceWatch
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import SanitizerFinding
+from gi_cuda.evaluate.scrutiny.ordering.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
-from gi_cuda.evaluate.scrutiny.races import Looked, RaceWatch
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import SanitizerFinding
-from gi_cuda.evaluate.scrutiny.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.runs.create import create_run

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.finalists import finalists
-from gi_cuda.analyze.racing import Racing
+from gi_cuda.analyze.finalists.finalists import finalists
+from gi_cuda.analyze.finalists.racing import Racing
 from gi_cuda.evaluate.scrutiny.processor_watch import ProcessorWatch
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
@@ -49,7 +49,7 @@ def test_what_races_is_left_out(run: Run) -> None:
 def test_where_most_do_what_they_share_is_left_out_of_all(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gi_cuda.analyze.racing.MOST", 2)
+    monkeypatch.setattr("gi_cuda.analyze.finalists.racing.MOST", 2)
     for number, genotype in enumerate((*RACING, "WASTE=0"), 1):
         individual(run, number, genotype, number / 10)
     racing = Racing(run)
@@ -63,7 +63,7 @@ def test_what_races_by_itself_may_not_beside_another_change(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A round's second barrier may go where there is one before its first statement."""
-    monkeypatch.setattr("gi_cuda.analyze.racing.MOST", 2)
+    monkeypatch.setattr("gi_cuda.analyze.finalists.racing.MOST", 2)
     barrier, before = "<_kernel.cu_34>", "<_kernel.cu_22>+<_kernel.cu_29>"
     for number, genotype in enumerate((barrier, f"WASTE=0 {barrier}", f"{barrier} {before}"), 1):
         individual(run, number, genotype, number / 10)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import gi_cuda
-from gi_cuda.analyze.minimization import Minimization
-from gi_cuda.analyze.records import run_record
-from gi_cuda.analyze.winner import Minimized, keep_minimized, stored_winner
+from gi_cuda.analyze.finalists.winner import Minimized, keep_minimized, stored_winner
+from gi_cuda.analyze.minimizing.minimization import Minimization
+from gi_cuda.analyze.stored.records import run_record
 from gi_cuda.errors import UserError
 from gi_cuda.runs.stored import DATABASE, stored_subject
 from gi_cuda.store import Store

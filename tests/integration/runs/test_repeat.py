@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.cli.repeat import search_side_by_side
+from gi_cuda.cli.search.repeat import search_side_by_side
 from gi_cuda.errors import UserError
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.shortfall import Shortfall
-from gi_cuda.analyze.whole_run import whole_run
+from gi_cuda.analyze.finalists.shortfall import Shortfall
+from gi_cuda.analyze.stored.whole_run import whole_run
 from gi_cuda.report.page import payload
 from gi_cuda.report.page.page_text import said
 from gi_cuda.report.page.payload import DETAILS, contents

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gi_cuda.analyze.whole_run import whole_run
+from gi_cuda.analyze.stored.whole_run import whole_run
 from gi_cuda.report.page.render import page, page_of_several
 from gi_cuda.runs.stored import open_store, stored_subject
 from tests.integration.runs.conftest import Finished

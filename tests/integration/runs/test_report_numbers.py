@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from gi_cuda.analyze.explain.explanation import Explanation, keep_explanations
-from gi_cuda.analyze.history import words
-from gi_cuda.analyze.minimization import KeptChange
-from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.analyze.finalists.winner import choose_individual
+from gi_cuda.analyze.minimizing.minimization import KeptChange
+from gi_cuda.analyze.stored.history import words
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import open_store, stored_subject
 from tests.command import gi_cuda

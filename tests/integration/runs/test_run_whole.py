@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.analyze.winner import stored_winner
+from gi_cuda.analyze.finalists.winner import stored_winner
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.genome import Insert, Replace, mutate
 from gi_cuda.results.evaluation import Evaluation, Outcome

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.searches import compare_runs
-from gi_cuda.analyze.whole_run import whole_run
+from gi_cuda.analyze.stored.searches import compare_runs
+from gi_cuda.analyze.stored.whole_run import whole_run
 from gi_cuda.runs.stored import open_store
 from tests.command import gi_cuda
 from tests.integration.runs.conftest import Finished

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.evaluate.batches.batch import Batch
-from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.rehearsal import of_all
 from gi_cuda.evaluate.batches.rehearsal_choice import rehearsal_of
 from gi_cuda.results.evaluation import Evaluation

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.cli.evolve import _beginning
+from gi_cuda.cli.search.evolve import _beginning
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.untested import look_for_untested
 from gi_cuda.genome import changes_of
 from gi_cuda.grammar import Untested, Why
-from gi_cuda.report.untested import untested_words
+from gi_cuda.report.targets.untested import untested_words
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.stored import DATABASE, left_alone, stored_untested

@@ -14,7 +14,7 @@ import numpy as np
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.device import HostDevice
+from gi_cuda.backends.host.running.device import HostDevice
 from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import CasePlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.backends.host.build.library import find_compiler
 from gi_cuda.spec import Configuration, Target
 
 

@@ -14,10 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
-from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import Runtime
-from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.build.library import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    build_library,
+    find_compiler,
+)
+from gi_cuda.backends.host.build.prepare import variant_text
+from gi_cuda.backends.host.running.runtime import Runtime
+from gi_cuda.backends.host.running.shard import Shard
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.spec import (
     Configuration,
@@ -31,7 +36,7 @@ from gi_cuda.spec import (
     macros,
     plan,
 )
-from gi_cuda.spec.modules import load_function
+from gi_cuda.spec.case_data.modules import load_function
 from gi_cuda.spec.target import CaseRole
 
 from .covering import covering, differing

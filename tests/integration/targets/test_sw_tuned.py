@@ -20,10 +20,15 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
-from gi_cuda.backends.host.prepare import prepare, variant_text
-from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
-from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.build.library import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    build_library,
+    find_compiler,
+)
+from gi_cuda.backends.host.build.prepare import prepare, variant_text
+from gi_cuda.backends.host.running.runtime import HostLaunchError, Runtime
+from gi_cuda.backends.host.running.shard import Shard
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.spec import (
     CaseRole,

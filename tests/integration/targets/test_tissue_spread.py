@@ -15,10 +15,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
-from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import BoundLaunch, HostLaunchError, Runtime
-from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.build.library import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    build_library,
+    find_compiler,
+)
+from gi_cuda.backends.host.build.prepare import variant_text
+from gi_cuda.backends.host.running.runtime import BoundLaunch, HostLaunchError, Runtime
+from gi_cuda.backends.host.running.shard import Shard
 from gi_cuda.spec import (
     CaseData,
     Configuration,

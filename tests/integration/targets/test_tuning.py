@@ -11,7 +11,7 @@ import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.spec import CaseRole, Configuration, cases_for, find_case, load_case
-from gi_cuda.spec.modules import has_function, load_function
+from gi_cuda.spec.case_data.modules import has_function, load_function
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.tune.grid import Grid
 from tests.sweeps import broad

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.cli import app
-from gi_cuda.evaluate.baseline import establish, try_broken
+from gi_cuda.evaluate.reference.baseline import establish, try_broken
 from gi_cuda.init import Proposal, files, from_options, propose, write_folder
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject

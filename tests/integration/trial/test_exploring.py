@@ -10,8 +10,8 @@ from gi_cuda.backends.protocol.requests import (
     Explore,
     Explored,
 )
-from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.reference.baseline import compile_reference
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gi_cuda.init import files, from_options, propose
 from gi_cuda.trial import Attempts, Outcome, mended
-from gi_cuda.trial.ungrown import with_buffers_as_they_were
+from gi_cuda.trial.mending.ungrown import with_buffers_as_they_were
 
 GATHER = """
 __global__ void gather(int n, const int *first, const int *from, const float *x, float *y) {

@@ -13,9 +13,9 @@ from gi_cuda.init.kernel.sizes import Extent
 from gi_cuda.results.measurement import Survival
 from gi_cuda.trial import Outcome, ProposalTrials
 from gi_cuda.trial.facts import CASES, LARGE, LARGE_CASES, bytes_of, plan
-from gi_cuda.trial.grids import fewer_blocks
 from gi_cuda.trial.large import MOST_TRIES, with_large_cases
-from gi_cuda.trial.resizing import GPU_GOAL
+from gi_cuda.trial.mending.grids import fewer_blocks
+from gi_cuda.trial.mending.resizing import GPU_GOAL
 from gi_cuda.trial.troubles import Brief, Died, Slow, Trouble
 from tests.sweeps import broad
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from gi_cuda.init import Proposal, files, from_options, propose
 from gi_cuda.init.proposing.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
-from gi_cuda.trial.blocks import several_blocks, with_several_blocks
-from gi_cuda.trial.changes import resized
 from gi_cuda.trial.facts import impossible, plan
+from gi_cuda.trial.mending.blocks import several_blocks, with_several_blocks
+from gi_cuda.trial.mending.changes import resized
+from gi_cuda.trial.mending.tight_buffers import with_tight_buffers
 from gi_cuda.trial.second import with_second_cases
-from gi_cuda.trial.tight_buffers import with_tight_buffers
 from gi_cuda.trial.troubles import Trouble, Unjudged
 from tests.sweeps import broad
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from gi_cuda.init import files
 from gi_cuda.spec import load_case, load_target
 from gi_cuda.trial import Attempts, Outcome
+from gi_cuda.trial.mending.varying import with_varied_scalars
 from gi_cuda.trial.troubles import Unjudged
-from gi_cuda.trial.varying import with_varied_scalars
 
 from .conftest import INDEX, host
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from gi_cuda.analyze.minimize import Measurers
+from gi_cuda.analyze.minimizing.minimize import Measurers
 from gi_cuda.genome import Changed, Delete, Genotype, Space
 from gi_cuda.results.measurement import Sample
 from gi_cuda.results.speed_up import Reading

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.explain.explanation import Explanation, describe
-from gi_cuda.analyze.minimization import KeptChange
+from gi_cuda.analyze.minimizing.minimization import KeptChange
 from gi_cuda.genome import EDIT_KINDS, Edit
-from gi_cuda.report.explain import facts
+from gi_cuda.report.results.explain import facts
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.subject import Subject, load_subject
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.finalists import different, without
-from gi_cuda.analyze.repair import less_suspect, shared
+from gi_cuda.analyze.finalists.finalists import different, without
+from gi_cuda.analyze.finalists.repair import less_suspect, shared
 from gi_cuda.genome import Configuration, Delete, Genotype, Space
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gi_cuda.analyze.history import History, price, tell, words
+from gi_cuda.analyze.stored.history import History, price, tell, words
 from gi_cuda.report.figures.drawing import save
 from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
-from gi_cuda.report.history import print_added, print_history
+from gi_cuda.report.results.history import print_added, print_history
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from gi_cuda.analyze.interactions.algorithm import Interactions, interactions
-from gi_cuda.analyze.minimize import WrongWinner
+from gi_cuda.analyze.minimizing.minimize import WrongWinner
 
 from .conftest import Truth, changed, measurer
 

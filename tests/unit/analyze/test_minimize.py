@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from gi_cuda.analyze.minimization import Minimization
-from gi_cuda.analyze.minimize import Allowance, WrongWinner, minimize
+from gi_cuda.analyze.minimizing.minimization import Minimization
+from gi_cuda.analyze.minimizing.minimize import Allowance, WrongWinner, minimize
 from gi_cuda.evaluate.readings import Measurer
 from gi_cuda.genome import Genotype
 from gi_cuda.results.speed_up import Reading

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.analyze.repair import narrowed, right_part, wrong_part
+from gi_cuda.analyze.finalists.repair import narrowed, right_part, wrong_part
 
 CULPRITS = st.lists(st.sets(st.integers(0, 29), min_size=1, max_size=3), max_size=3)
 """Sets of positions that are wrong together."""

@@ -12,7 +12,7 @@ from gi_cuda.analyze.rewrites.refusals import Refused
 from gi_cuda.init import Compilation
 from gi_cuda.results.status import Status
 from gi_cuda.spec import load_target
-from gi_cuda.spec.own_launches import OwnLaunches
+from gi_cuda.spec.launching.own_launches import OwnLaunches
 
 KERNEL = """\
 __global__ void scale(const float *in, float *out, int count, int width)

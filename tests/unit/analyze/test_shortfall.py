@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.shortfall import padding_words, threads_launched
+from gi_cuda.analyze.finalists.shortfall import padding_words, threads_launched
 from gi_cuda.subject import load_subject
 
 KERNEL = """#define B 16

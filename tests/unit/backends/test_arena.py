@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.backends.cuda.device import stretch
-from gi_cuda.backends.cuda.device.arena import BEFORE, UNIT, Arena
 from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.memory_layout import stretch
+from gi_cuda.backends.cuda.device.memory_layout.arena import BEFORE, UNIT, Arena
 from gi_cuda.backends.cuda.ptx.addresses import BASE, GRANULE, SHADOW, SIZE
 from gi_cuda.backends.cuda.ptx.harmless import CONTROL
 from gi_cuda.backends.protocol.device import LaunchRefused

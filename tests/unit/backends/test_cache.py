@@ -9,7 +9,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from gi_cuda.backends.compile.cache import cached, cached_text
+from gi_cuda.backends.compile.caching.cache import cached, cached_text
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.backends.protocol.programs import Program
-from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.spec import find_case, load_case, load_target
 
 TARGET = load_target(Path(__file__).parents[2] / "targets" / "scale")

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.compile.code_cache import (
+from gi_cuda.backends.compile.caching.code_cache import (
     SIZE_VARIABLE,
     CodeCache,
     code_folder,

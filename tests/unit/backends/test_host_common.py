@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.host.common import MARK, mark_common
+from gi_cuda.backends.host.build.common import MARK, mark_common
 
 TWICE = "__global__ void k(int *o) { o[0] = f(1) + f(2); }"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.host.prepare import mark_unrolls, prepare, variant_text
+from gi_cuda.backends.host.build.prepare import mark_unrolls, prepare, variant_text
 
 
 @pytest.mark.parametrize(

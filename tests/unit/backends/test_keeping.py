@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.backends.workers.keeping import launch_count
+from gi_cuda.backends.workers.answering.keeping import launch_count
 
 
 def test_small_answers_are_asked_for_as_often_as_wanted() -> None:

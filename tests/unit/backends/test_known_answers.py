@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.backends.cuda.device import answers as on_device
-from gi_cuda.backends.cuda.device.answers import Answers
-from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.cuda.device.memory_layout import answers as on_device
+from gi_cuda.backends.cuda.device.memory_layout.answers import Answers
+from gi_cuda.backends.cuda.device.memory_layout.memory import Region
 from gi_cuda.backends.protocol.agreement import NOTHING
-from gi_cuda.backends.workers import case_runner
-from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.cases import case_runner
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles import Allowed, Exact, Oracle, ValueRule
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gi_cuda.backends.compile.left_out import stand_in, stand_ins
 from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.pruning.left_out import stand_in, stand_ins
 
 
 def test_each_header_is_an_empty_file_also_one_whose_name_climbs(tmp_path: Path) -> None:

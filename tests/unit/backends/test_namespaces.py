@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.compile.namespaces import declared, joined, namespaces
+from gi_cuda.backends.compile.pruning.namespaces import declared, joined, namespaces
 
 
 def test_nested_reopened_and_unnamed_namespaces() -> None:

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from gi_cuda.backends.protocol.device import Timed, TimedRun
 from gi_cuda.backends.protocol.programs import CasePlan
-from gi_cuda.backends.workers.measuring import Repetition, in_order, pairs_of
-from gi_cuda.backends.workers.pace import Pace
-from gi_cuda.backends.workers.variant_runner import VariantRunner
+from gi_cuda.backends.workers.answering.measuring import Repetition, in_order, pairs_of
+from gi_cuda.backends.workers.cases.pace import Pace
+from gi_cuda.backends.workers.cases.variant_runner import VariantRunner
 
 
 @dataclass

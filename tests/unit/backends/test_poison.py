@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.host.library import with_large_locals
+from gi_cuda.backends.host.build.library import with_large_locals
 
 
 @pytest.mark.parametrize(

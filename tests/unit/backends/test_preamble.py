@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.host.preamble import preamble, preamble_with
+from gi_cuda.backends.host.build.preamble import preamble, preamble_with
 
 PLAIN = "void k(float *p)\n{\n  p[0] = 1;\n}\n"
 

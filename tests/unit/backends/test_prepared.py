@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
+from gi_cuda.backends.workers.cases.prepared import UNREADABLE, load, save
 from gi_cuda.spec import Oracle, Reference
 from gi_cuda.spec.oracles import Exact, OutputCheck, Python, Sigma, Tolerance
 

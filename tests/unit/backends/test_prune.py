@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
+from gi_cuda.backends.compile.pruning.prune import expanded, identifiers, pruned
 
 HEADER = """\
 # 1 "front.cu"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.compile.redeclared import defined_functions, separated
+from gi_cuda.backends.compile.pruning.redeclared import defined_functions, separated
 
 HEADERS = """\
 # 1 "complex.h" 1

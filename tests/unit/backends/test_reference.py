@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.spec import CaseData, CaseRole, load_target
 from tests.conftest import TARGETS
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from gi_cuda.backends.compile import reread
-from gi_cuda.backends.compile.items import Item, Items, read_items
-from gi_cuda.backends.compile.reread import read_beside
+from gi_cuda.backends.compile.pruning import reread
+from gi_cuda.backends.compile.pruning.items import Item, Items, read_items
+from gi_cuda.backends.compile.pruning.reread import read_beside
 
 SOURCE = """\
 typedef int cell;

@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.cuda.device.buffers import Zone
-from gi_cuda.backends.cuda.device.memory import MemoryCheck, Region
-from gi_cuda.backends.cuda.device.staging import MOST, Staging
+from gi_cuda.backends.cuda.device.memory_layout.buffers import Zone
+from gi_cuda.backends.cuda.device.memory_layout.memory import MemoryCheck, Region
+from gi_cuda.backends.cuda.device.memory_layout.staging import MOST, Staging
 from gi_cuda.backends.cuda.device.steps import Look
 from gi_cuda.backends.protocol.device import TimedRun
 from gi_cuda.backends.protocol.programs import CasePlan

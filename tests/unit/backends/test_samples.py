@@ -2,7 +2,7 @@
 
 import pytest
 
-from gi_cuda.backends.workers.pace import pace
+from gi_cuda.backends.workers.cases.pace import pace
 
 
 @pytest.mark.parametrize(

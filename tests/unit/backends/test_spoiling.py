@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.workers import spoiling
-from gi_cuda.backends.workers.spoiling import _some
+from gi_cuda.backends.workers.answering import spoiling
+from gi_cuda.backends.workers.answering.spoiling import _some
 
 
 @pytest.fixture(autouse=True)

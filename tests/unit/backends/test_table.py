@@ -38,7 +38,7 @@ import sys
 import gi_cuda.backends.workers.worker
 from gi_cuda.backends.table import backend_named
 backend_named("host").device_maker()
-wanted = ("gi_cuda.grammar", "gi_cuda.backends.cuda", "gi_cuda.backends.host.compiler")
+wanted = ("gi_cuda.grammar", "gi_cuda.backends.cuda", "gi_cuda.backends.host.build.compiler")
 print([name for name in sys.modules if name.startswith(wanted)])
 """
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.workers.written import is_undefined, magnitudes
+from gi_cuda.backends.workers.cases.written import is_undefined, magnitudes
 
 
 def test_how_large_written_numbers_are() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.tuning import Landscape, Summary
 from benchmarks.tuning_rest import claims, is_true
-from gi_cuda.tune.recorded import Recorded
-from gi_cuda.tune.simulation import Simulated
+from gi_cuda.tune.records.recorded import Recorded
+from gi_cuda.tune.records.simulation import Simulated
 
 COSTS = (4.0, 1.0, None, 2.0, 8.0, None)
 SPACE = Landscape(

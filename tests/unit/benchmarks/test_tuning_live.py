@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tuning_live import Tried, arrival, best, pnpoly_arguments, tried
-from gi_cuda.tune.exports import Measured, kernel_tuner_cache, write_json
+from gi_cuda.tune.records.exports import Measured, kernel_tuner_cache, write_json
 
 VALUES = {"BLOCK": (32, 64, 128)}
 START = 1_800_000_000.0

@@ -11,7 +11,7 @@ from gi_cuda.capture.noise import (
     passed_on,
     reals,
 )
-from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element, Member
 
 VALUES = np.array([1.0, -200.0, np.nan, np.inf], np.float32)
 

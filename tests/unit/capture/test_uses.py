@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.capture.recording import CLUSTER, COOPERATIVE, GRAPH, recordings
-from gi_cuda.capture.uses import KernelUse, best, chosen, launches_from, obstacle, uses
+from gi_cuda.capture.launches.recording import CLUSTER, COOPERATIVE, GRAPH, recordings
+from gi_cuda.capture.launches.uses import KernelUse, best, chosen, launches_from, obstacle, uses
 from gi_cuda.errors import UserError
 from tests.recorded import Made, write
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.cli.patch import _next
+from gi_cuda.cli.results.patch import _next
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.subject import Subject

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from gi_cuda.cli.options import read_time
-from gi_cuda.cli.searching import (
+from gi_cuda.cli.search.searching import (
     OVER,
     PREPARING,
     Allowance,

@@ -11,8 +11,8 @@ from gi_cuda.backends.cuda import examine
 from gi_cuda.backends.cuda.driver import Driver
 from gi_cuda.backends.protocol.backend import Examined
 from gi_cuda.backends.table import backend_named
-from gi_cuda.cli import doctor
-from gi_cuda.cli.doctor import lines, usable_backends
+from gi_cuda.cli.targets import doctor
+from gi_cuda.cli.targets.doctor import lines, usable_backends
 
 app = typer.Typer()
 app.command()(doctor.command)

@@ -23,7 +23,7 @@ WHOLE = {"--debug", "--version", "--help", "-h", "--install-completion", "--show
 
 def options(verb: str) -> set[str]:
     """Return the options of a verb."""
-    module = import_module(f"gi_cuda.cli.{gi_cuda.cli._MODULES.get(verb, verb)}")
+    module = import_module(f"gi_cuda.cli.{gi_cuda.cli._MODULES[verb]}")
     app = typer.Typer()
     app.command()(module.command)
     found = typer.main.get_command(app)

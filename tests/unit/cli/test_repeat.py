@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.listing import Listed, Standing
-from gi_cuda.cli.repeat import read_seeds
+from gi_cuda.analyze.stored.listing import Listed, Standing
+from gi_cuda.cli.search.repeat import read_seeds
 from gi_cuda.errors import UserError
-from gi_cuda.report.runs import found_words
+from gi_cuda.report.results.runs import found_words
 from gi_cuda.results.speed_up import SpeedUp
 
 

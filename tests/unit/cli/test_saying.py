@@ -13,16 +13,16 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from gi_cuda.analyze.shortfall import Shortfall, padding_words
+from gi_cuda.analyze.finalists.shortfall import Shortfall, padding_words
 from gi_cuda.cli import app
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, check_new
-from gi_cuda.cli.searching import next_steps
+from gi_cuda.cli.search.searching import next_steps
 from gi_cuda.evaluate.sampling import Trials
 from gi_cuda.genome import Genotype
 from gi_cuda.report import progress
-from gi_cuda.report.mutate import print_failures
-from gi_cuda.report.winner import device_words, print_next_steps
+from gi_cuda.report.results.winner import device_words, print_next_steps
+from gi_cuda.report.targets.mutate import print_failures
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.cli.side_by_side import SideBySide
+from gi_cuda.cli.search.side_by_side import SideBySide
 
 Ended = list[tuple[int, ...]]
 

@@ -41,9 +41,13 @@ def test_the_help_loads_nothing_slow(words: str) -> None:
 
 def test_each_module_with_a_command_is_a_verb() -> None:
     folder = Path(gi_cuda.cli.__file__).parent
-    modules = [path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text()]
-    named = {gi_cuda.cli._MODULES.get(verb, verb) for verb in VERBS}
-    assert set(modules) == named | set(gi_cuda.cli._FORMER)
+    modules = {
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path in folder.rglob("*.py")
+        if "\ndef command(" in path.read_text()
+    }
+    assert modules == set(gi_cuda.cli._MODULES.values())
+    assert set(gi_cuda.cli._MODULES) == VERBS | set(gi_cuda.cli._FORMER)
     assert all(import_module(f"gi_cuda.cli.{one}").command for one in modules)
 
 

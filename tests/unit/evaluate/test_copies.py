@@ -9,7 +9,7 @@ from typing import Any, cast
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import Measure
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.evaluate.copies import ATTEMPTS, QUIETER, noisy, time_copies
+from gi_cuda.evaluate.reference.copies import ATTEMPTS, QUIETER, noisy, time_copies
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.results.verdict import NOISY
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.batches.fatal_edits import FatalEdits
+from gi_cuda.evaluate.batches.experience.fatal_edits import FatalEdits
 from gi_cuda.genome import Delete, Edit, Insert, Replace
 from tests.swap import Swap
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.workers.recording import still_poison
+from gi_cuda.backends.workers.answering.recording import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import (
     hardly_changed,
@@ -21,6 +21,7 @@ from gi_cuda.evaluate.checks.buffers import (
 )
 from gi_cuda.evaluate.checks.finding import Finding, listed, refuse
 from gi_cuda.evaluate.checks.inputs import never_varied
+from gi_cuda.evaluate.checks.parameters.values import TriedValue, affordable, evenly, wrong_values
 from gi_cuda.evaluate.checks.target_files import (
     left_to_confirm,
     left_to_fill_in,
@@ -28,7 +29,6 @@ from gi_cuda.evaluate.checks.target_files import (
     too_long,
     unsteady,
 )
-from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
 from gi_cuda.spec import Given, given, load_case
 from gi_cuda.spec.numbers import NumberType
 from gi_cuda.spec.oracles.tolerance import Tolerance

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.evaluate.checks.launched import one_sided
+from gi_cuda.evaluate.checks.parameters.launched import one_sided
 from gi_cuda.spec import Given
 from gi_cuda.subject import Subject, load_subject
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.evaluate.batches.past_results import PastResults
+from gi_cuda.evaluate.batches.experience.past_results import PastResults
 from gi_cuda.evaluate.batches.scheduler import Answer, Answered
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.scrutiny.sanitizer_logs import (
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import (
     SanitizerFinding,
     compiled_in,
     from_outside,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gi_cuda.spec.shape import Extent
+from gi_cuda.spec.launching.shape import Extent
 
 HEAD = """\
 __device__ void fill(float *row, const float *a, int i) { row[threadIdx.x] = a[i]; }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.grammar.branch_text import BranchText
-from gi_cuda.grammar.frontends.cuda.branches import count_branches
+from gi_cuda.grammar.coverage.branch_text import BranchText
+from gi_cuda.grammar.frontends.cuda.coverage.branches import count_branches
 
 KNOWN, TRUE, FALSE = range(3)
 """Counts of a condition, in their order."""

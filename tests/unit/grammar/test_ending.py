@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Operation, Source
-from gi_cuda.grammar.frontends.cuda.ending import ending
 from gi_cuda.grammar.frontends.cuda.parsed_text import convert
+from gi_cuda.grammar.frontends.cuda.rules.ending import ending
 
 BOTH = {"i < n": {Operation.DELETE}, "i++": {Operation.DELETE, Operation.REPLACE}}
 

@@ -20,7 +20,7 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.grammar.frontends.cuda.schema import schema
+from gi_cuda.grammar.frontends.cuda.rendering.schema import schema
 
 KERNEL = """\
 __global__ void k(int *p, int n) {

@@ -8,7 +8,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import ALL_TYPES, Grammar, RuleType, Source, convert, read_source
-from gi_cuda.grammar.frontends.cuda.statement_account import (
+from gi_cuda.grammar.frontends.cuda.rules.statement_account import (
     EXPECTED,
     AccountedPart,
     PartKind,

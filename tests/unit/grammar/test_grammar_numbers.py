@@ -25,8 +25,8 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.grammar.frontends.cuda.marks import marked
-from gi_cuda.grammar.frontends.cuda.schema import schema, unchosen
+from gi_cuda.grammar.frontends.cuda.coverage.marks import marked
+from gi_cuda.grammar.frontends.cuda.rendering.schema import schema, unchosen
 from gi_cuda.grammar.steps import steps, whole
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gi_cuda.grammar import Grammar, Source, convert
-from gi_cuda.grammar.frontends.cuda.marks import counted
+from gi_cuda.grammar.frontends.cuda.coverage.marks import counted
 from gi_cuda.grammar.interface import CountedText, Outcome, Place
 
 KERNEL = """\

@@ -22,7 +22,7 @@ from gi_cuda.grammar import (
     render,
     touched_loops,
 )
-from gi_cuda.grammar.frontends.cuda.reading import is_balanced, read
+from gi_cuda.grammar.frontends.cuda.text.reading import is_balanced, read
 from gi_cuda.grammar.presence import read_presence
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))

@@ -19,8 +19,8 @@ from gi_cuda.grammar import (
     convert,
     read_source,
 )
-from gi_cuda.grammar.frontends.cuda.reading import is_balanced
-from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
+from gi_cuda.grammar.frontends.cuda.rendering.schema import schema, telling, unchosen
+from gi_cuda.grammar.frontends.cuda.text.reading import is_balanced
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
 DELETED = Expansion(body="")

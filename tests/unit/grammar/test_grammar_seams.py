@@ -18,10 +18,10 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.grammar.frontends.cuda.marks import counted, marked
-from gi_cuda.grammar.frontends.cuda.reading import is_balanced
-from gi_cuda.grammar.frontends.cuda.schema import unchosen
-from gi_cuda.grammar.frontends.cuda.untested import untested
+from gi_cuda.grammar.frontends.cuda.coverage.marks import counted, marked
+from gi_cuda.grammar.frontends.cuda.coverage.untested import untested
+from gi_cuda.grammar.frontends.cuda.rendering.schema import unchosen
+from gi_cuda.grammar.frontends.cuda.text.reading import is_balanced
 
 KERNEL = """\
 __global__ void k(int *p, int *q, int n) {

@@ -9,8 +9,8 @@ import pytest
 from gi_cuda.genome import Genotype, Space
 from gi_cuda.genome.variation import draw_edit
 from gi_cuda.grammar import EDIT_SETS, Operation, RuleType, Source, Untested, only_tested
+from gi_cuda.grammar.coverage.tested import DROPS
 from gi_cuda.grammar.frontends.cuda.parsed_text import convert
-from gi_cuda.grammar.tested import DROPS
 
 KERNELS = """\
 __global__ void bare(int *p, int n) { p[0] = n; }

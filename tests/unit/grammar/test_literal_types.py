@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.infer import _literal
+from gi_cuda.grammar.frontends.cuda.declarations.infer import _literal
 from gi_cuda.grammar.values import Type
 
 

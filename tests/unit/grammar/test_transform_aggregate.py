@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.aggregate import Aggregate
+from gi_cuda.grammar.frontends.cuda.transforms.access.aggregate import Aggregate
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.splice import spliced
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.atomic import Atomic
+from gi_cuda.grammar.frontends.cuda.transforms.access.atomic import Atomic
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.splice import spliced
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.block import Block
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.spec.shape import Shape
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.block import Block
+from gi_cuda.spec.launching.shape import Shape
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 Y = "int y = threadIdx.y + blockIdx.y * blockDim.y;"

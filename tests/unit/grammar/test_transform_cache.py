@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.grammar import Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
-from gi_cuda.grammar.frontends.cuda.transforms.cache import Cache
+from gi_cuda.grammar.frontends.cuda.transforms.access.cache import Cache
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.cache_arrays import DECLINED, HEAD, KERNELS, OTHER_TYPES, STREAMED

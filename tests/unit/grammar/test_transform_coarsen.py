@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.coarsen import Coarsen
 from gi_cuda.grammar.splice import spliced
 
 CASES = {

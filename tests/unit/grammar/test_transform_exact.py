@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.block import Block
-from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.block import Block
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.coarsen import Coarsen
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import InexactLaunch, Shape, launch_words
+from gi_cuda.spec.launching.shape import InexactLaunch, Shape, launch_words
 from tests.unit.grammar.exact_shapes import BOTH, FLAT, FOUR, SMALL, Y
 
 # -- kernels ------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.fast import Fast
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
-from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
 from gi_cuda.grammar.splice import spliced
 
 CASES = {

@@ -7,10 +7,10 @@ import pytest
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.grid import Grid
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.grid import Grid
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import Shape, launch_words
+from gi_cuda.spec.launching.shape import Shape, launch_words
 from tests.unit.grammar.grid_loops import (
     BEFORE_DECLINED,
     CASES,

@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
-from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.jam import Jam
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.jam_kernels import AFTER, BEFORE, HEAD
 

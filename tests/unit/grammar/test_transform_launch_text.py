@@ -9,7 +9,7 @@ from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import launch_words
+from gi_cuda.spec.launching.shape import launch_words
 from tests.unit.grammar.launch_spellings import BOTH, KERNELS, Spelling
 from tests.unit.grammar.launch_variables import SPELLINGS
 

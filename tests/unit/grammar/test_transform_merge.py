@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
-from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.merge import Merge
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.merge_kernels import BEFORE, HEAD
 from tests.unit.grammar.merged_kernels import AFTER

@@ -6,8 +6,8 @@ import pytest
 
 from gi_cuda.grammar import EDIT_SETS, Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.narrow import Narrow
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.narrow import Narrow
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.narrow_kernels import CASES, DECLINED, INDEX, PARAMETERS
 

@@ -6,8 +6,8 @@ import pytest
 
 from gi_cuda.grammar import Expansion, RuleType, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from gi_cuda.grammar.frontends.cuda.transforms.access.pad import Pad
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.pad import Pad
 from gi_cuda.grammar.splice import spliced
 
 HEAD = """\

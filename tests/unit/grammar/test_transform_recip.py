@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.recip import Recip
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
 from gi_cuda.grammar.frontends.cuda.transforms.family import Rewrite
-from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.recip_divisions import DECLINED, HEAD, KERNELS
 

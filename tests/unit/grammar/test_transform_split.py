@@ -7,7 +7,7 @@ import pytest
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
-from gi_cuda.grammar.frontends.cuda.transforms.split import Split
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.split import Split
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.split_loops import SHARED

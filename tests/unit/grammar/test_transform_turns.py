@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.transforms.block import Block
 from gi_cuda.grammar.frontends.cuda.transforms.code import read_code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.launch_text import launch_splices
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.block import Block
 from gi_cuda.grammar.splice import spliced
-from gi_cuda.spec.shape import InexactLaunch, Shape, launch_words
+from gi_cuda.spec.launching.shape import InexactLaunch, Shape, launch_words
 
 LOOP = "for (int i = threadIdx.x; i < n; i += blockDim.x) a[blockIdx.x * n + i] = 0;"
 KEPT = {"k.threads.x": 64, "k.kept.x": 1}

@@ -8,8 +8,8 @@ import pytest
 
 from gi_cuda.grammar import EDIT_SETS, Expansion, Source, convert
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.usual import Usual
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
-from gi_cuda.grammar.frontends.cuda.transforms.usual import Usual
 from gi_cuda.grammar.splice import spliced
 from tests.unit.grammar.usual_kernels import CASES, DECLINED, USUAL
 

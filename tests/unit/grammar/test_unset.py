@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.grammar import ALL_TYPES, Operation, Source, Untested, only_tested
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText, convert
-from gi_cuda.grammar.frontends.cuda.unset import alone_setting
+from gi_cuda.grammar.frontends.cuda.rules.unset import alone_setting
 
 HEAD = """\
 struct Cell { int score, at; };

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels, read_cuda_file
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import read_element_types
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels, read_cuda_file
 from gi_cuda.init.host.host import KnownNames, read_host_code
 from gi_cuda.init.host.launching import LaunchSite, launch_sites
 

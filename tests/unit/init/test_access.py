@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels
 from gi_cuda.init.kernel.access import Access, accesses, is_compared
 from gi_cuda.init.proposing.buffers import role_of
 

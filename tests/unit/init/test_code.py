@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element, Member, read_element_types
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import (
+    Element,
+    Member,
+    read_element_types,
+)
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels
 
 SOURCE = """
 #define real double

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
 from gi_cuda.init.proposing.consistent import consistent, of_counts
 from gi_cuda.init.proposing.members import ProposedScalar
 

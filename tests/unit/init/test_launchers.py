@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import read_element_types
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels
 from gi_cuda.init.host.host import KnownNames, read_host_code
 from gi_cuda.init.host.launching import launch_sites
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.grammar.frontends.cuda.constants import LONGEST
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.constants import LONGEST
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from tests.unit.init.test_launching import launch
 
 NAMES = ("u", "v", "w", "p", "q")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from gi_cuda.init import Proposal, from_options, propose
 from gi_cuda.init.host.host import read_host_code
 from gi_cuda.init.host.local_constants import local_constants

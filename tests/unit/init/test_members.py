@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
 from gi_cuda.init.proposing.members import ProposedScalar, set_apart
 
 

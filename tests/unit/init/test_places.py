@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels
 from gi_cuda.init.kernel.places import leads_into
 
 

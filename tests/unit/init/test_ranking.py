@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from gi_cuda.init.ranking import ranked
 
 KERNELS = """

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import read_element_types
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile, kernels
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.proposing.buffers import Image, ProposedBuffer
 from gi_cuda.init.proposing.texture_setup import set_up, shaped

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from gi_cuda.grammar import convert
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.declarations.file import CudaFile
 from gi_cuda.init.kernel.tuning import Tunable, tunables, within_blocks
 
 

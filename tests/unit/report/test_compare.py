@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from gi_cuda.analyze.milestones import Milestone, Search
+from gi_cuda.analyze.stored.milestones import Milestone, Search
 from gi_cuda.report.figures.compare import race
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from gi_cuda.analyze.interactions.algorithm import Dependency, Group, Interactions, Pair, Single
 from gi_cuda.report.figures.drawing import save
 from gi_cuda.report.figures.interactions import graph
-from gi_cuda.report.interactions import dot, print_interactions
+from gi_cuda.report.results.interactions import dot, print_interactions
 from gi_cuda.results.speed_up import SpeedUp
 
 A, B, C, D = 'NAME="a b"', "<_k.cu_1><_k.cu_2>", "<IF_k.cu_3>", "<for2_k.cu_4>+<for2_k.cu_5>"

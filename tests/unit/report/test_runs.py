@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gi_cuda.analyze.listing import Listed, Standing
-from gi_cuda.report.runs import runs_table
+from gi_cuda.analyze.stored.listing import Listed, Standing
+from gi_cuda.report.results.runs import runs_table
 from gi_cuda.report.tables import print_table
 from gi_cuda.results.speed_up import SpeedUp
 

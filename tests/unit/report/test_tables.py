@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.grammar import EDIT_SETS, convert, read_source
-from gi_cuda.grammar.frontends.cuda.statement_account import account
-from gi_cuda.report.convert import lines_table
-from gi_cuda.report.show import generations_table
+from gi_cuda.grammar.frontends.cuda.rules.statement_account import account
+from gi_cuda.report.results.show import generations_table
 from gi_cuda.report.tables import print_table, right, say, say_whole, table, whole
+from gi_cuda.report.targets.convert import lines_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Generation, Phases, Tally
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.analyze.validate.acceptance import Acceptance, TriedCandidate
-from gi_cuda.report.validate import verdict
+from gi_cuda.report.results.validate import verdict
 from gi_cuda.results.application import ApplicationResult, Timing
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp

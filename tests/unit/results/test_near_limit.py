@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.workers.recording import moved_once
+from gi_cuda.backends.workers.answering.recording import moved_once
 from gi_cuda.results.near_limit import amount, near_limit
 
 

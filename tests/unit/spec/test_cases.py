@@ -7,7 +7,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import CaseData, CaseRole, confirm_cases, load_case, load_target, siblings
-from gi_cuda.spec.cases import Confirming, reseeded
+from gi_cuda.spec.case_data.cases import Confirming, reseeded
 
 from .conftest import DATA, TARGET, Write
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.spec.kernel_names import identifier, overload, reference
+from gi_cuda.spec.launching.kernel_names import identifier, overload, reference
 
 
 def test_overloads_are_named_by_their_types() -> None:

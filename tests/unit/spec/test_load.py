@@ -27,8 +27,8 @@ from gi_cuda.spec import (
     macros,
 )
 from gi_cuda.spec.application import Limits
+from gi_cuda.spec.case_data.own_code import check_code
 from gi_cuda.spec.oracles import Exact, Python, Sigma, Tolerance
-from gi_cuda.spec.own_code import check_code
 
 from .conftest import DATA, TARGET, Write, line
 

@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import load_target
-from gi_cuda.spec.own_code import check_code
+from gi_cuda.spec.case_data.own_code import check_code
 
 from .conftest import Write, line
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.spec.locate import Key, KeyLines, lines_of_keys, show_key
+from gi_cuda.spec.toml_file.locate import Key, KeyLines, lines_of_keys, show_key
 
 TEXT = '''\
 # [comment]

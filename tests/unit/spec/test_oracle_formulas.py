@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from gi_cuda.spec.key_types import MemberPlace
 from gi_cuda.spec.oracles import UNWRITTEN, Exact, Oracle, Sigma, Tolerance
+from gi_cuda.spec.toml_file.key_types import MemberPlace
 
 DTYPES = st.sampled_from([np.float32, np.float64, np.int32, np.int64, np.uint64, np.uint8])
 

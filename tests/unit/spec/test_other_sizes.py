@@ -9,7 +9,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import Target, load_target
-from gi_cuda.spec.other_sizes import (
+from gi_cuda.spec.case_data.other_sizes import (
     LARGER,
     MOST,
     OWN,

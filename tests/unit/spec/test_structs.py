@@ -7,8 +7,8 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import Launch, Packed, Target, defaults, load_case, load_target, plan
-from gi_cuda.spec.addresses import NOWHERE, addressed, numbered
-from gi_cuda.spec.launches import Redrawn
+from gi_cuda.spec.case_data.addresses import NOWHERE, addressed, numbered
+from gi_cuda.spec.launching.launches import Redrawn
 
 from .conftest import DATA, Write
 

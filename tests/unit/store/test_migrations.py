@@ -19,7 +19,7 @@ import pytest
 
 import gi_cuda.store.migrations
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.reference.baseline import Baseline
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.backends.protocol.requests import Beyond
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
 from gi_cuda.init import Compilation, Proposal
 from gi_cuda.init.kernel.access import Access
 from gi_cuda.init.kernel.sizes import Extent
@@ -21,7 +21,7 @@ from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.init.source.headers import Headers
 from gi_cuda.spec.expression import parse
 from gi_cuda.trial.facts import impossible, names, on_host, plan
-from gi_cuda.trial.mends import mends
+from gi_cuda.trial.mending.mends import mends
 from gi_cuda.trial.search import Attempt
 from gi_cuda.trial.troubles import Beside, Impossible, Trouble
 

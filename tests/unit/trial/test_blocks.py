@@ -10,7 +10,7 @@ import pytest
 from gi_cuda.init import Proposal
 from gi_cuda.results.measurement import Survival
 from gi_cuda.trial import Outcome
-from gi_cuda.trial.blocks import with_several_blocks
+from gi_cuda.trial.mending.blocks import with_several_blocks
 from gi_cuda.trial.troubles import Brief, Died, Slow, Trouble, Unjudged
 from tests.unit.trial.proposals import (
     A,

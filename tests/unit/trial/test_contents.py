@@ -9,7 +9,7 @@ import pytest
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init.proposing.buffers import OFFSETS, Fill
 from gi_cuda.results.measurement import Survival
-from gi_cuda.trial.mends import mends
+from gi_cuda.trial.mending.mends import mends
 from gi_cuda.trial.troubles import (
     Alike,
     Blind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.trial.fitting import Need, enough
+from gi_cuda.trial.mending.fitting import Need, enough
 
 KNOWN = {"train": {"n": 10000, "m": 30}, "held-out": {"n": 7000, "m": 50}}
 THREADS = "((n + 255) / 256) * 256"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.init import Proposal
-from gi_cuda.trial.grids import fewer_blocks, following
+from gi_cuda.trial.mending.grids import fewer_blocks, following
 from tests.unit.trial.proposals import (
     A,
     B,

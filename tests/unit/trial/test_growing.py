@@ -10,8 +10,8 @@ from gi_cuda.backends.protocol.requests import (
     Beyond,
 )
 from gi_cuda.init.proposing.buffers import Fill
-from gi_cuda.trial.growing import larger
-from gi_cuda.trial.mends import mends
+from gi_cuda.trial.mending.growing import larger
+from gi_cuda.trial.mending.mends import mends
 from gi_cuda.trial.troubles import Beside
 from tests.unit.trial.proposals import (
     A,

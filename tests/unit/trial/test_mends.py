@@ -7,7 +7,7 @@ import pytest
 from gi_cuda.errors import UserError
 from gi_cuda.init import Step
 from gi_cuda.init.proposing.geometry import Launching
-from gi_cuda.trial.mends import mends
+from gi_cuda.trial.mending.mends import mends
 from gi_cuda.trial.troubles import Idle, LeftOut, Refused
 from tests.unit.trial.proposals import (
     A,

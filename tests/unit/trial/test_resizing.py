@@ -9,8 +9,8 @@ import pytest
 from gi_cuda.grammar import SourceLine
 from gi_cuda.init.proposing.buffers import Fill
 from gi_cuda.init.proposing.geometry import Launching
-from gi_cuda.trial.mends import mends
-from gi_cuda.trial.resizing import other_block
+from gi_cuda.trial.mending.mends import mends
+from gi_cuda.trial.mending.resizing import other_block
 from gi_cuda.trial.troubles import Brief, Impossible, Slow
 from tests.unit.trial.proposals import (
     A,

@@ -11,8 +11,8 @@ from gi_cuda.init import Proposal
 from gi_cuda.init.proposing.buffers import ProposedBuffer
 from gi_cuda.trial import Outcome
 from gi_cuda.trial.large import TryLarge
+from gi_cuda.trial.mending.ungrown import with_buffers_as_they_were
 from gi_cuda.trial.troubles import Brief, Slow, Trouble, Unjudged
-from gi_cuda.trial.ungrown import with_buffers_as_they_were
 from tests.unit.trial.proposals import (
     A,
     B,

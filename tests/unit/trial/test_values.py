@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.evaluate.checks.values import REFUSED, RIGHT, WRONG, TriedValue
+from gi_cuda.evaluate.checks.parameters.values import REFUSED, RIGHT, WRONG, TriedValue
 from gi_cuda.init import Proposal, from_options, propose
 from gi_cuda.trial import Outcome
+from gi_cuda.trial.mending.values import with_right_values
 from gi_cuda.trial.troubles import Unjudged
-from gi_cuda.trial.values import with_right_values
 
 SOURCE = """
 #define BLOCK_SIZE 128

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.declarations.element_types import Element
 from gi_cuda.init.proposing.buffers import Image
 from gi_cuda.init.proposing.members import ProposedScalar
 from gi_cuda.trial import Outcome
+from gi_cuda.trial.mending.varying import with_varied_scalars
 from gi_cuda.trial.troubles import Brief, Trouble, Unjudged
-from gi_cuda.trial.varying import with_varied_scalars
 from tests.unit.trial.proposals import A, B, N, answering, buffer, changes, proposal, scalar, size
 
 FREE: dict[str, tuple[ProposedScalar, bool]] = {

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec.target import Value
-from gi_cuda.tune.exports import ERRORS, Measured, kernel_tuner_cache, t4_results, write_json
-from gi_cuda.tune.recorded import Recorded, read_recorded
+from gi_cuda.tune.records.exports import (
+    ERRORS,
+    Measured,
+    kernel_tuner_cache,
+    t4_results,
+    write_json,
+)
+from gi_cuda.tune.records.recorded import Recorded, read_recorded
 
 VALUES: Mapping[str, tuple[Value, ...]] = {
     "BLOCK": (32, 64, 128),

@@ -19,11 +19,11 @@ from gi_cuda.errors import UserError
 from gi_cuda.tune.counter_model import CounterModel
 from gi_cuda.tune.counters import Counters
 from gi_cuda.tune.grid import Grid
-from gi_cuda.tune.recorded import Recorded
+from gi_cuda.tune.records.recorded import Recorded
+from gi_cuda.tune.records.simulation import simulate
 from gi_cuda.tune.searcher import SearcherKind, tell
 from gi_cuda.tune.searchers import SEARCHERS
 from gi_cuda.tune.searchers.profile import POWER, Profile, correlation, score, weights
-from gi_cuda.tune.simulation import simulate
 
 NAMES = ("tile", "unroll", "layout")
 VALUES = ((1, 2, 4, 8, 16, 32), (1, 2, 4, 8), ("row", "column", "tiled"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.spec.expression import parse
-from gi_cuda.tune.python_text import PythonTextError, evaluate, to_c
+from gi_cuda.tune.t1.python_text import PythonTextError, evaluate, to_c
 
 NAMES = {"a": None, "b": None, "c": None, "sizes": [5, 7]}
 

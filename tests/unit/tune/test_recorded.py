@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.tune.recorded import Recorded, read_recorded
+from gi_cuda.tune.records.recorded import Recorded, read_recorded
 
 Json = dict[str, Any]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gi_cuda.tune.recorded import Recorded
+from gi_cuda.tune.records.recorded import Recorded
+from gi_cuda.tune.records.simulation import simulate
 from gi_cuda.tune.searchers import SEARCHERS
-from gi_cuda.tune.simulation import simulate
 
 COSTS = (4.0, None, 1.0, 2.0, 8.0, None)
 SPACE = Recorded(

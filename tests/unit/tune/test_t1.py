@@ -13,8 +13,8 @@ from gi_cuda.genome.space import Space
 from gi_cuda.init import files_of_problem, write_folder
 from gi_cuda.spec import Target, load_target
 from gi_cuda.tune.grid import Grid
-from gi_cuda.tune.t1 import Problem, read_t1
-from gi_cuda.tune.t1_export import t1_description
+from gi_cuda.tune.t1.t1 import Problem, read_t1
+from gi_cuda.tune.t1.t1_export import t1_description
 from tests.t1 import Json, kernel_tuner, ktt, write
 
 

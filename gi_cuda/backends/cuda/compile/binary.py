@@ -16,7 +16,7 @@ class CudaBinary(Binary):
 
     Attributes:
         kernels: compiled kernels, by the identifier of their name in the source (see
-            :func:`gi_cuda.spec.kernel_names.identifier`).
+            :func:`gi_cuda.spec.launching.kernel_names.identifier`).
         variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
             the identifier of their name in the source.
         confined: whether the code is confined.

@@ -18,9 +18,9 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
-from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
-from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.pruning.overloads import said_as_functions
+from gi_cuda.backends.compile.pruning.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
@@ -48,7 +48,7 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
     Variant,
 )
-from gi_cuda.spec.kernel_names import identifier
+from gi_cuda.spec.launching.kernel_names import identifier
 
 SIZES = Sizes(smallest=4, largest=16, first=1)
 """Sizes of shards. Starting compiler and assembler costs about as much as one variant does. But the

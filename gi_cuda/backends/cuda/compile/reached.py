@@ -10,9 +10,15 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from gi_cuda.backends.compile.cache import cached_text
-from gi_cuda.backends.compile.identity import digest, of_program, of_text, of_tool, without_places
-from gi_cuda.backends.compile.prune import expanded, identifiers
+from gi_cuda.backends.compile.caching.cache import cached_text
+from gi_cuda.backends.compile.caching.identity import (
+    digest,
+    of_program,
+    of_text,
+    of_tool,
+    without_places,
+)
+from gi_cuda.backends.compile.pruning.prune import expanded, identifiers
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, code_of, is_same
 from gi_cuda.backends.cuda.compile.texts import COUNTER, shard_text

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import xxhash
 
+from gi_cuda.backends.compile.caching.single_flight import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
-from gi_cuda.backends.compile.prune import expanded, identifiers, pruned_by_a_helper
-from gi_cuda.backends.compile.redeclared import separated
-from gi_cuda.backends.compile.single_flight import once
+from gi_cuda.backends.compile.pruning.prune import expanded, identifiers, pruned_by_a_helper
+from gi_cuda.backends.compile.pruning.redeclared import separated
 from gi_cuda.backends.cuda.compile.stages import Stage, Stages, find_stages
 from gi_cuda.backends.cuda.ptx.confining import write_confined
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces
@@ -65,7 +65,7 @@ class ShardSetup:
     ) -> ShardSetup:
         """Return this setup with only the part of the prelude that variants with these names need.
 
-        See :func:`~gi_cuda.backends.compile.prune.pruned`.
+        See :func:`~gi_cuda.backends.compile.pruning.prune.pruned`.
         """
         said = expanded(identifiers(self.forward).union(names), self.macros)
         return replace(self, front=pruned_by_a_helper(self.front, said, opened))

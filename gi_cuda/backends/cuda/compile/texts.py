@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished
+from gi_cuda.backends.compile.pruning.namespaces import declared, joined
+from gi_cuda.backends.compile.pruning.overloads import outside, seen
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
 from gi_cuda.backends.cuda.ptx.harmless import SIGNS
 from gi_cuda.backends.protocol.variants import Phenotype
-from gi_cuda.spec.kernel_names import identifier, is_plain, reference
+from gi_cuda.spec.launching.kernel_names import identifier, is_plain, reference
 
 COUNTER = """
 __attribute__((device)) unsigned gi_loop_most[{loops}];
@@ -43,7 +43,7 @@ static __attribute__((device, always_inline)) inline constexpr
 unsigned gi_begin() {{ return __builtin_is_constant_evaluated() ? 0 : gi_zero(); }}
 """
 """Preprocessed code that guards call to end a loop (see
-:mod:`gi_cuda.grammar.frontends.cuda.guard`).
+:mod:`gi_cuda.grammar.frontends.cuda.rendering.guard`).
 
 The thread leaves a sign where the device looks for it, and ends: a trap would kill the worker.
 """

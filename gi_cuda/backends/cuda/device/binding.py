@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from gi_cuda.backends.cuda.compile.cubin import CompiledKernel
-from gi_cuda.backends.cuda.device.buffers import Buffers
 from gi_cuda.backends.cuda.device.context import BoundLaunch, Context
-from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.cuda.device.memory_layout.buffers import Buffers
+from gi_cuda.backends.cuda.device.memory_layout.memory import Region
 from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
 from gi_cuda.backends.cuda.device.textures import Textures, surfaces_of
 from gi_cuda.backends.cuda.device.variables import choice
 from gi_cuda.backends.protocol.device import Bindings, LaunchRefused
 from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Argument, Launch, Packed, Target, View
-from gi_cuda.spec.kernel_names import identifier
+from gi_cuda.spec.launching.kernel_names import identifier
 
 _LAUNCHES = 4096
 """Number of launches whose arguments are cached; variants of one configuration have the same."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.cuda.device.memory import MemoryCheck
+from gi_cuda.backends.cuda.device.memory_layout.memory import MemoryCheck
 from gi_cuda.backends.cuda.ptx.harmless import CONTROL, SIGNS
 from gi_cuda.backends.protocol.device import POISON, Fate, LaunchRefused
 from gi_cuda.results.measurement import Survival

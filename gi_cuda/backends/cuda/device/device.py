@@ -14,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
-from gi_cuda.backends.cuda.device.answers import Answers
 from gi_cuda.backends.cuda.device.binding import Binder
-from gi_cuda.backends.cuda.device.buffers import Buffers
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, Context
-from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
+from gi_cuda.backends.cuda.device.memory_layout.answers import Answers
+from gi_cuda.backends.cuda.device.memory_layout.buffers import Buffers
+from gi_cuda.backends.cuda.device.memory_layout.memory import (
+    Memory,
+    MemoryCheck,
+    Region,
+    flusher,
+    scrubber,
+)
+from gi_cuda.backends.cuda.device.memory_layout.staging import Staging
 from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
-from gi_cuda.backends.cuda.device.staging import Staging
 from gi_cuda.backends.cuda.device.steps import Done, Look, Step
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.device.variables import Variables, counter

@@ -8,7 +8,7 @@ from typing import Any
 
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device.context import BoundLaunch
-from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.cuda.device.memory_layout.memory import Region
 from gi_cuda.backends.protocol.device import Bindings
 from gi_cuda.spec import View
 

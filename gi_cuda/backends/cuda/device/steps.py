@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.cuda.device.buffers import Zone
-from gi_cuda.backends.cuda.device.memory import STRETCH, MemoryCheck, Region
+from gi_cuda.backends.cuda.device.memory_layout.buffers import Zone
+from gi_cuda.backends.cuda.device.memory_layout.memory import STRETCH, MemoryCheck, Region
 from gi_cuda.backends.protocol.agreement import NOTHING
 from gi_cuda.backends.protocol.device import Part, TimedRun
 from gi_cuda.spec import Buffer

@@ -21,7 +21,7 @@ from gi_cuda.backends.cuda.device.driver_structs import (
     of_array,
     reading,
 )
-from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.cuda.device.memory_layout.memory import Region
 from gi_cuda.backends.cuda.driver import meaning
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.programs import CasePlan

@@ -15,7 +15,7 @@ from gi_cuda.backends.compile.elf import Elf, ElfSymbol
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.cubin import enclosing, name_parts, owner
 from gi_cuda.backends.cuda.device.context import MODULES, Context
-from gi_cuda.backends.cuda.device.memory import Memory, Region
+from gi_cuda.backends.cuda.device.memory_layout.memory import Memory, Region
 from gi_cuda.backends.protocol.device import LaunchRefused
 
 _ALL = ""

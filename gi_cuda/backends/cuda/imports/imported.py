@@ -22,7 +22,7 @@ from gi_cuda.backends.cuda.llvm.lowering import lowered
 from gi_cuda.backends.cuda.ptx.batch import assemble
 from gi_cuda.backends.cuda.ptx.joining import messages
 from gi_cuda.errors import UserError
-from gi_cuda.spec.kernel_names import identifier, listed
+from gi_cuda.spec.launching.kernel_names import identifier, listed
 
 KINDS = {".ptx": "PTX", ".cubin": "cubin", ".ll": "LLVM-IR", ".bc": "LLVM-IR"}
 """Kind of a file's contents, by its suffix."""

@@ -15,7 +15,7 @@ from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.imports.signature import Signature, in_ptx
 from gi_cuda.backends.cuda.ptx.batch import source_ptx
 from gi_cuda.backends.protocol.variants import Variant
-from gi_cuda.spec.kernel_names import is_plain
+from gi_cuda.spec.launching.kernel_names import is_plain
 
 _POINTER = re.compile(r"\bgi_(?P<what>kernel|symbol)_(?P<number>\d+)\s*=\s*(?:generic\()?(\w+)")
 _VARIABLE = re.compile(

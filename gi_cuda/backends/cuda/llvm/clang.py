@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from gi_cuda.backends.compile.left_out import stand_ins
 from gi_cuda.backends.compile.process import read_text, run, write_text
+from gi_cuda.backends.compile.pruning.left_out import stand_ins
 from gi_cuda.backends.compile.shards import first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler

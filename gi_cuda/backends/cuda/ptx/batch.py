@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import xxhash
 
-from gi_cuda.backends.compile.identity import digest, of_program, of_tool, without_places
+from gi_cuda.backends.compile.caching.identity import digest, of_program, of_tool, without_places
+from gi_cuda.backends.compile.caching.single_flight import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.shards import first_error
-from gi_cuda.backends.compile.single_flight import once
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
 from gi_cuda.backends.cuda.compile.cubin import read_cubin

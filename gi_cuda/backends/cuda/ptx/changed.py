@@ -1,8 +1,8 @@
 """The kernels of a PTX variant that are not those of the reference, as a module of their own.
 
-As with sources (:mod:`gi_cuda.backends.compile.borrowed_kernels`), kernels that an edit does not touch are
-launched from the reference's binary, and need not be assembled again. Kernels that reach a variable
-of the module are never lent, since two copies of such a kernel would not share it.
+As with sources (:mod:`gi_cuda.backends.compile.borrowed_kernels`), kernels that an edit does not
+touch are launched from the reference's binary, and need not be assembled again. Kernels that reach
+a variable of the module are never lent, since two copies of such a kernel would not share it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import xxhash
 from gi_cuda.backends.cuda.compile.cubin import name_parts
 from gi_cuda.backends.cuda.ptx.module import blocks, unnumbered
 from gi_cuda.backends.protocol.variants import Phenotype
-from gi_cuda.spec.kernel_names import is_plain
+from gi_cuda.spec.launching.kernel_names import is_plain
 
 _WORD = re.compile(r"[\w$]+")
 _NAME = re.compile(r"\.(?:entry|func)\s+(?:\([^()]*\)\s*)?([\w$]+)|([\w$]+)(?:\[[^\]]*\])*\s*[=;]")

@@ -9,18 +9,18 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.body import BodyReader
-from gi_cuda.grammar.frontends.cuda.findings import Findings
-from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, evolved
-from gi_cuda.grammar.frontends.cuda.infer import Inference
-from gi_cuda.grammar.frontends.cuda.macros import study
-from gi_cuda.grammar.frontends.cuda.numbers import read_numbers
-from gi_cuda.grammar.frontends.cuda.operands import OperandReader
-from gi_cuda.grammar.frontends.cuda.reading import read
-from gi_cuda.grammar.frontends.cuda.seams import read_seams
-from gi_cuda.grammar.frontends.cuda.syntax import parse
-from gi_cuda.grammar.frontends.cuda.toplevel import declare_file_level, read_head
-from gi_cuda.grammar.frontends.cuda.types import TypeBook, read_types
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition, definitions, evolved
+from gi_cuda.grammar.frontends.cuda.declarations.infer import Inference
+from gi_cuda.grammar.frontends.cuda.declarations.toplevel import declare_file_level, read_head
+from gi_cuda.grammar.frontends.cuda.declarations.types import TypeBook, read_types
+from gi_cuda.grammar.frontends.cuda.rendering.seams import read_seams
+from gi_cuda.grammar.frontends.cuda.rules.body import BodyReader
+from gi_cuda.grammar.frontends.cuda.rules.findings import Findings
+from gi_cuda.grammar.frontends.cuda.rules.operands import OperandReader
+from gi_cuda.grammar.frontends.cuda.text.macros import study
+from gi_cuda.grammar.frontends.cuda.text.numbers import read_numbers
+from gi_cuda.grammar.frontends.cuda.text.reading import read
+from gi_cuda.grammar.frontends.cuda.text.syntax import parse
 from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.rule import Function
 from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType

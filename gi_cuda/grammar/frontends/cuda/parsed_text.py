@@ -9,24 +9,26 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
+from gi_cuda.grammar.coverage.tested import DROPS
+from gi_cuda.grammar.coverage.untested import Untested
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
-from gi_cuda.grammar.frontends.cuda.ending import ending
-from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
-from gi_cuda.grammar.frontends.cuda.marks import counted, marked, marked_where_true
-from gi_cuda.grammar.frontends.cuda.naming import assemble, named
-from gi_cuda.grammar.frontends.cuda.readback import read_grammar
-from gi_cuda.grammar.frontends.cuda.render import in_force, line_splices, render, rendered
-from gi_cuda.grammar.frontends.cuda.schema import schema, telling, unchosen
-from gi_cuda.grammar.frontends.cuda.several import read_files
-from gi_cuda.grammar.frontends.cuda.transformed import (
+from gi_cuda.grammar.frontends.cuda.coverage.marks import counted, marked, marked_where_true
+from gi_cuda.grammar.frontends.cuda.coverage.untested import untested
+from gi_cuda.grammar.frontends.cuda.rendering.guard import instrument, touched_loops
+from gi_cuda.grammar.frontends.cuda.rendering.readback import read_grammar
+from gi_cuda.grammar.frontends.cuda.rendering.render import in_force, line_splices, render, rendered
+from gi_cuda.grammar.frontends.cuda.rendering.schema import schema, telling, unchosen
+from gi_cuda.grammar.frontends.cuda.rendering.transformed import (
     Transformed,
     add_hunks,
     add_sites,
     transform,
     transformations,
 )
-from gi_cuda.grammar.frontends.cuda.unset import alone_setting
-from gi_cuda.grammar.frontends.cuda.untested import untested
+from gi_cuda.grammar.frontends.cuda.rules.ending import ending
+from gi_cuda.grammar.frontends.cuda.rules.naming import assemble, named
+from gi_cuda.grammar.frontends.cuda.rules.unset import alone_setting
+from gi_cuda.grammar.frontends.cuda.text.several import read_files
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
@@ -36,8 +38,6 @@ from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType, special
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import spliced
 from gi_cuda.grammar.steps import step_donors
-from gi_cuda.grammar.tested import DROPS
-from gi_cuda.grammar.untested import Untested
 
 _SHAPES = 256
 """Number of variants whose shapes are cached."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gi_cuda.grammar.frontends.cuda.guard import UNSEEN_LIMIT
+from gi_cuda.grammar.frontends.cuda.rendering.guard import UNSEEN_LIMIT
 from gi_cuda.grammar.frontends.instructions.body import Body
 from gi_cuda.grammar.frontends.instructions.flow import Cycle
 from gi_cuda.grammar.frontends.instructions.grammar import InstructionGrammar

@@ -9,28 +9,28 @@ To add a family: a row in :class:`~gi_cuda.grammar.rule_types.RuleType` with its
 here with a subclass of :class:`Family`, and its instance in :data:`FAMILIES`.
 """
 
-from gi_cuda.grammar.frontends.cuda.transforms.aggregate import Aggregate
-from gi_cuda.grammar.frontends.cuda.transforms.atomic import Atomic
-from gi_cuda.grammar.frontends.cuda.transforms.block import Block
-from gi_cuda.grammar.frontends.cuda.transforms.cache import Cache
-from gi_cuda.grammar.frontends.cuda.transforms.coarsen import Coarsen
+from gi_cuda.grammar.frontends.cuda.transforms.access.aggregate import Aggregate
+from gi_cuda.grammar.frontends.cuda.transforms.access.atomic import Atomic
+from gi_cuda.grammar.frontends.cuda.transforms.access.cache import Cache
+from gi_cuda.grammar.frontends.cuda.transforms.access.pack import Pack
+from gi_cuda.grammar.frontends.cuda.transforms.access.pad import Pad
+from gi_cuda.grammar.frontends.cuda.transforms.access.scalar import Scalar
+from gi_cuda.grammar.frontends.cuda.transforms.access.vector import Vector
+from gi_cuda.grammar.frontends.cuda.transforms.access.wide import Wide
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.fast import Fast
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.narrow import Narrow
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.power import Power
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.recip import Recip
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.single import Single
+from gi_cuda.grammar.frontends.cuda.transforms.arithmetic.usual import Usual
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family
-from gi_cuda.grammar.frontends.cuda.transforms.fast import Fast
-from gi_cuda.grammar.frontends.cuda.transforms.grid import Grid
-from gi_cuda.grammar.frontends.cuda.transforms.jam import Jam
-from gi_cuda.grammar.frontends.cuda.transforms.merge import Merge
-from gi_cuda.grammar.frontends.cuda.transforms.narrow import Narrow
-from gi_cuda.grammar.frontends.cuda.transforms.pack import Pack
-from gi_cuda.grammar.frontends.cuda.transforms.pad import Pad
-from gi_cuda.grammar.frontends.cuda.transforms.power import Power
-from gi_cuda.grammar.frontends.cuda.transforms.recip import Recip
-from gi_cuda.grammar.frontends.cuda.transforms.scalar import Scalar
-from gi_cuda.grammar.frontends.cuda.transforms.single import Single
-from gi_cuda.grammar.frontends.cuda.transforms.split import Split
-from gi_cuda.grammar.frontends.cuda.transforms.usual import Usual
-from gi_cuda.grammar.frontends.cuda.transforms.vector import Vector
-from gi_cuda.grammar.frontends.cuda.transforms.warp import Warp
-from gi_cuda.grammar.frontends.cuda.transforms.wide import Wide
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.block import Block
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.coarsen import Coarsen
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.grid import Grid
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.jam import Jam
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.merge import Merge
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.split import Split
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.warp import Warp
 
 FAMILIES: tuple[Family, ...] = (
     *(Block(), Grid(), Split(), Coarsen(), Jam(), Merge(), Single(), Power(), Recip(), Fast()),

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse, types_in
-from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
-from gi_cuda.grammar.frontends.cuda.infer import Inference
+from gi_cuda.grammar.frontends.cuda.declarations.functions import Definition, function_declarator
+from gi_cuda.grammar.frontends.cuda.declarations.infer import Inference
 from gi_cuda.grammar.presence import Macro
 from gi_cuda.grammar.scope import Declaration, Scope
 from gi_cuda.grammar.source import Source

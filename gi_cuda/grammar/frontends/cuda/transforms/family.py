@@ -33,8 +33,8 @@ class Rewrite:
 
     Attributes:
         splices: the changes of the text.
-        shape: changes of a kernel's launches, keyed as in :class:`gi_cuda.spec.shape.Shape`
-            (for example ``KERNEL.items.x``).
+        shape: changes of a kernel's launches, keyed as in
+            :class:`gi_cuda.spec.launching.shape.Shape` (for example ``KERNEL.items.x``).
     """
 
     splices: tuple[Splice, ...]

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import parse, parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import parse, parts
 
 Number = int | Fraction
 """A value in C: an integer, or a fraction that stands for a floating-point number."""

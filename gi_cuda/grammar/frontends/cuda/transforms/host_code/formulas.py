@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import descend
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
     BINARY,
@@ -32,7 +32,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
     operands,
     plain,
 )
-from gi_cuda.spec.shape import Shape
+from gi_cuda.spec.launching.shape import Shape
 
 _SAMPLES = 24
 _BLOCKS = (4, 7, 32, 64, 100, 256)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code, descend
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
     HEAD,

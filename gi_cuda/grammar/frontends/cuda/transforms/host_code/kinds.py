@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.functions import definitions
-from gi_cuda.grammar.frontends.cuda.reading import read
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parse, parts
+from gi_cuda.grammar.frontends.cuda.declarations.functions import definitions
+from gi_cuda.grammar.frontends.cuda.text.reading import read
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node, parse, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import AXES, Code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import (
     HEAD,

@@ -37,7 +37,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.host_code.launches import (
     UnknownLaunch,
 )
 from gi_cuda.grammar.splice import Splice, replacing
-from gi_cuda.spec.shape import InexactLaunch, Shape
+from gi_cuda.spec.launching.shape import InexactLaunch, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def launch_splices(code: Code, shape: Mapping[str, int]) -> LaunchText:
     """Rewrite the launches of the kernels that a shape names.
 
     Args:
-        shape: how launches change, by the keys of :class:`gi_cuda.spec.shape.Shape`.
+        shape: how launches change, by the keys of :class:`gi_cuda.spec.launching.shape.Shape`.
     """
     reader = LaunchReader(code)
     splices: list[Splice] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.functions import (
     HostFunction,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import number
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import called_name, is_cast

@@ -8,10 +8,10 @@ from enum import Enum
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, parts
+from gi_cuda.grammar.frontends.cuda.declarations.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.text.syntax import assigned_root, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
-from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import declared_names
 from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import target_of
 
 ATOMIC = re.compile(r"atomic[A-Z]\w*")

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import declarators, name_node, parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import declarators, name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
-from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import declared_names
 from gi_cuda.grammar.frontends.cuda.transforms.reading.callees import Passing, is_cast, passing_of
 from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import (
     argument_of,

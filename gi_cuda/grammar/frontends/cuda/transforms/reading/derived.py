@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, name_node
+from gi_cuda.grammar.frontends.cuda.text.syntax import assigned_root, name_node
 from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, Code, Function, descend
 
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import assigned_root, declarators, name_node, parts
+from gi_cuda.grammar.frontends.cuda.declarations.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.text.syntax import assigned_root, declarators, name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import (
     LOOPS,
     Code,
@@ -19,7 +19,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import (
     descend,
     statements,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import declared_names
 
 _LEAVES_LOOP = frozenset({"break_statement", "continue_statement"})
 _LEAVES = frozenset({"return_statement", "goto_statement"})

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.constants import evaluated
-from gi_cuda.grammar.frontends.cuda.file import constants_in
-from gi_cuda.grammar.frontends.cuda.syntax import declarators
+from gi_cuda.grammar.frontends.cuda.declarations.constants import evaluated
+from gi_cuda.grammar.frontends.cuda.declarations.file import constants_in
+from gi_cuda.grammar.frontends.cuda.text.syntax import declarators
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.kinds import HostKinds
 

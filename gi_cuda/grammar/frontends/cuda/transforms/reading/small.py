@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry, holds
-from gi_cuda.grammar.frontends.cuda.transforms.indices import (
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import (
     declared_names,
     indices,
     parameter_names,
 )
 from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import operator
-from gi_cuda.grammar.frontends.cuda.transforms.reading.bounds import joined, read_bound
-from gi_cuda.grammar.frontends.cuda.transforms.reading.heads import Head
+from gi_cuda.grammar.frontends.cuda.transforms.reading.loops.bounds import joined, read_bound
 from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import target_of, unparenthesized
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes, changes_by
+from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.heads import Head
 from gi_cuda.grammar.values import RANKS, Type, arithmetic_result
 
 LARGEST = 0x7FFFFFFF

@@ -6,8 +6,8 @@ from collections import Counter
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import declarators, name_node, parts
+from gi_cuda.grammar.frontends.cuda.declarations.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.text.syntax import declarators, name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import GEOMETRY, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import without_casts
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.syntax import name_node, parts
+from gi_cuda.grammar.frontends.cuda.text.syntax import name_node, parts
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend, geometry
-from gi_cuda.grammar.frontends.cuda.transforms.indices import declared_names
-from gi_cuda.grammar.frontends.cuda.transforms.reading.items import (
+from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import declared_names
+from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
+from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.items import (
     Run,
     Work,
     declared_in,
     used_names,
 )
-from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import changes
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import unit
 from gi_cuda.grammar.splice import Splice, indent, is_first, newline, replacing, splice
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code
-from gi_cuda.grammar.frontends.cuda.transforms.reading.serial import Loop
+from gi_cuda.grammar.frontends.cuda.transforms.reading.loops.serial import Loop
 from gi_cuda.grammar.splice import (
     Splice,
     closing,

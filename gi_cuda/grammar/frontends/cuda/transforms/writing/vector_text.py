@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function, descend
-from gi_cuda.grammar.frontends.cuda.transforms.reading.elementwise import Elementwise
+from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.elementwise import Elementwise
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, unit
 from gi_cuda.grammar.splice import Splice, indent, newline, replacing
 from gi_cuda.grammar.values import RANKS

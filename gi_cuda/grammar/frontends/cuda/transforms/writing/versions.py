@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
-from gi_cuda.grammar.frontends.cuda.transforms.reading.heads import Head, read_head
+from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.heads import Head, read_head
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import unit
 from gi_cuda.grammar.splice import Splice, indent, newline, opening, replacing, splice
 

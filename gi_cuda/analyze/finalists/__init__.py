@@ -1,0 +1,1 @@
+"""From the best individuals to a validated winner."""

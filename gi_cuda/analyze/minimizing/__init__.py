@@ -1,0 +1,1 @@
+"""Leaving changes out of a winner."""

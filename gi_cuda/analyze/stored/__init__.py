@@ -1,0 +1,1 @@
+"""Stored runs: histories, records, comparisons of searches."""

@@ -1,0 +1,1 @@
+"""C++ text without declarations that its kernels do not need."""

@@ -1,0 +1,1 @@
+"""Device memory: buffers, guard zones, address ranges."""

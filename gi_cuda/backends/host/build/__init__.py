@@ -1,0 +1,1 @@
+"""Compiling kernels for the CPU."""

@@ -1,0 +1,1 @@
+"""Running kernels on the CPU."""

@@ -1,0 +1,1 @@
+"""Answers of a worker to requests."""

@@ -1,0 +1,1 @@
+"""Cases as a worker holds them."""

@@ -1,0 +1,1 @@
+"""Launches of an application, recorded."""

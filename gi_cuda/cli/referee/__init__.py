@@ -1,0 +1,1 @@
+"""Verbs that judge rewrites, for people and for agents."""

@@ -1,0 +1,1 @@
+"""Verbs about what a search found."""

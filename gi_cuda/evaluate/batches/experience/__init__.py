@@ -1,0 +1,1 @@
+"""Earlier results of a search, used to schedule later ones."""

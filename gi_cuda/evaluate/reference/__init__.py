@@ -1,0 +1,1 @@
+"""The reference: its baseline, its faults, its rounding."""

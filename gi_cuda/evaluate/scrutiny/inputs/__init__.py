@@ -1,0 +1,1 @@
+"""Candidates with other inputs than the cases'."""

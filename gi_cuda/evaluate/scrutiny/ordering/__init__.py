@@ -1,0 +1,1 @@
+"""Races, and other orders of threads."""

@@ -1,0 +1,1 @@
+"""Coverage of a source's code, independent of the language."""

@@ -1,0 +1,1 @@
+"""Counts of executed code, and code that no case tests."""

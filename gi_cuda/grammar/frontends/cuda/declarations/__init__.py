@@ -1,0 +1,1 @@
+"""Declarations of a CUDA file: kernels, functions, types, constants."""

@@ -1,0 +1,1 @@
+"""Edited source text: splices, guards, seams, schemata."""

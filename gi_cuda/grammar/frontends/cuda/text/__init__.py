@@ -1,0 +1,1 @@
+"""CUDA source text and its files, before any rule is read."""

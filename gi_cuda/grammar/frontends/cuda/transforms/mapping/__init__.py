@@ -1,0 +1,1 @@
+"""Transformations that map work to threads and blocks differently."""

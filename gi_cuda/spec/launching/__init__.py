@@ -1,0 +1,1 @@
+"""Launches of kernels: geometry, arguments, options."""

@@ -1,0 +1,1 @@
+"""Mends of a proposal that does not pass."""

@@ -27,16 +27,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.levels", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the runs are")
     parser.add_argument("--targets", nargs="+", default=["bwt_exact", "sw_tuned"])
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS)[:5])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS)[:-1])
     parser.add_argument("--backend", choices=BACKENDS, default="cuda")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--population", type=int, default=250)
     parser.add_argument("--generations", type=int, default=4)
+    parser.add_argument("--time", help="equal seconds for each search, in place of generations")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no more after")
     parser.add_argument("--page", type=Path, help="write the page here, with its figures beside it")
     options = parser.parse_args()
     planned = list(cells(options.folder, options.targets, options.kinds, options.seeds))
-    sizes = ["--population", options.population, "--generations", options.generations]
+    sizes = ["--population", options.population]
+    sizes += ["--time", options.time] if options.time else ["--generations", options.generations]
     words = ["--backend", options.backend, *map(str, sizes)]
     if options.page is None:
         end = time.monotonic() + options.seconds

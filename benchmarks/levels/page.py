@@ -87,16 +87,17 @@ def page(planned: Sequence[Cell], folder: Path) -> str:
     done = [read(cell) for cell in planned if cell.done]
     targets = list(dict.fromkeys(cell.target for cell in planned))
     lines = [
-        "# Source against PTX",
+        "# Source against PTX and LLVM-IR",
         "",
         "Written by `python -m benchmarks.levels --page` from the runs' databases and from"
         " one `gi-cuda compare` a target; what made them stands with each target.",
         "",
         *_where(done),
         "",
-        "All searches of a target evaluate as many individuals. *Source line* has the nine rule"
+        "All searches of a target evaluate as many individuals, or (`--time`) take as long. *Source line* has the nine rule"
         " types of the BarraCUDA paper, *source full* all of them; both vary parameters as well."
-        " *PTX* varies the instructions that nvcc makes of the default configuration, and no"
+        " *PTX* varies the instructions that nvcc makes of the default configuration, *LLVM* the"
+        " instructions of clang's IR before it is optimised, and no"
         " parameters, so what a parameter gains is out of its reach. *Random* searches breed"
         " nothing: every individual is a random mutant. *PTX after source full* spends as many"
         " evaluations again, on the PTX of the winner that *source full* found with the same seed.",

@@ -29,8 +29,10 @@ KINDS = {
     "source line": Kind(("--edits", "paper", *_PAPER)),
     "source full": Kind(("--edits", "full", *_PAPER)),
     "PTX": Kind(("--level", "ptx", *_PAPER)),
+    "LLVM": Kind(("--level", "llvm", *_PAPER)),
     "random source": Kind(("--edits", "full", "--preset", "random")),
     "random PTX": Kind(("--level", "ptx", "--preset", "random")),
+    "random LLVM": Kind(("--level", "llvm", "--preset", "random")),
     "PTX after source full": Kind(("--level", "ptx", *_PAPER), "source full"),
 }
 """The searches that are compared."""

@@ -94,7 +94,8 @@ def page(planned: Sequence[Cell], folder: Path) -> str:
         "",
         *_where(done),
         "",
-        "All searches of a target evaluate as many individuals, or (`--time`) take as long. *Source line* has the nine rule"
+        "All searches of a target evaluate as many individuals, or (`--time`) take as long."
+        " *Source line* has the nine rule"
         " types of the BarraCUDA paper, *source full* all of them; both vary parameters as well."
         " *PTX* varies the instructions that nvcc makes of the default configuration, *LLVM* the"
         " instructions of clang's IR before it is optimised, and no"

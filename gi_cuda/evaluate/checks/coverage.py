@@ -13,7 +13,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar import Loop, Rule
-from gi_cuda.grammar.interface import CountedText, Outcome, Place
+from gi_cuda.grammar.coverage.places import CountedText, Outcome, Place
 from gi_cuda.subject import Subject
 
 MOST_PLACES = 65_000

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 
 ERRORS = {
     "compile": "CompilationFailedConfig",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gi_cuda.genome.space import Space
 from gi_cuda.spec.expression import parse
-from gi_cuda.spec.target import Constraint, Parameter, ParameterKind, Value
+from gi_cuda.spec.parameters import Constraint, Parameter, ParameterKind, Value
 from gi_cuda.tune.grid import Grid
 from gi_cuda.tune.t1.json_node import Node, read_json
 from gi_cuda.tune.t1.python_text import PythonTextError, evaluate, to_c

@@ -10,26 +10,22 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from gi_cuda.backends.processes import Followed, Process, signal_name
+from gi_cuda.backends.process_ids import signal_name
+from gi_cuda.backends.processes import Followed, Process
 from gi_cuda.errors import UserError, machine_error
 from gi_cuda.spec import Application, Target
 from gi_cuda.spec.toml_file.load import keys_of
-from gi_cuda.upstream.copies import (
-    environment,
-)
+from gi_cuda.upstream.copies import environment
 from gi_cuda.upstream.outputs import Lines, Printed
 
 APPENDED = "NVCC_APPEND_FLAGS"
 """Environment variable from which nvcc reads options in addition to its command line."""
 
-
 MOST = 16 << 20
 """Bytes that a command may print to stdout, and to stderr."""
 
-
 _LAST = 12
 """Number of lines of a command's output in a message."""
-
 
 _WIDEST = 240
 """Largest number of characters of each of these lines."""

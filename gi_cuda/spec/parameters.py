@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 Value = int | float | str
 """One value of a parameter."""
 
-
 Configuration = Mapping[str, Value]
 """A value for every parameter of a target."""
 

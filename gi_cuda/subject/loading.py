@@ -7,20 +7,8 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Space
-from gi_cuda.grammar import (
-    EDIT_SETS,
-    FrontEnd,
-    ParsedText,
-    Source,
-    Wanted,
-    front_end,
-)
-from gi_cuda.spec import (
-    ParameterKind,
-    Target,
-    load_target,
-    usual_arguments,
-)
+from gi_cuda.grammar import EDIT_SETS, FrontEnd, ParsedText, Source, Wanted, front_end
+from gi_cuda.spec import ParameterKind, Target, load_target, usual_arguments
 from gi_cuda.spec.toml_file.load import keys_of
 from gi_cuda.subject.subject import Subject
 

@@ -26,7 +26,7 @@ from gi_cuda.cli.options import (
     chosen_backend,
 )
 from gi_cuda.cli.search import evolve
-from gi_cuda.cli.search.searching import TimeLimit
+from gi_cuda.cli.search.allowance import TimeLimit
 from gi_cuda.cli.search.train_model import PROFILED, train
 from gi_cuda.errors import UserError
 from gi_cuda.genome.space import Space

@@ -24,10 +24,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Objection, objections_of
 from gi_cuda.evaluate.scrutiny.ordering.order_words import changes_order, changes_order_of_blocks
-from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import (
-    SanitizerFinding,
-    new_findings,
-)
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import SanitizerFinding, new_findings
 from gi_cuda.evaluate.scrutiny.ordering.sanitizer_runs import findings_of, together
 from gi_cuda.evaluate.scrutiny.ordering.small_cases import SmallCases
 from gi_cuda.grammar import Source

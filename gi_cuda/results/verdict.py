@@ -340,10 +340,7 @@ def is_slower(overall: SpeedUp) -> bool:
 
 
 def is_acceptable(
-    overall: SpeedUp | None,
-    noise: SpeedUp,
-    findings: Iterable[Collection[str]],
-    floor: float = 0.0,
+    overall: SpeedUp | None, noise: SpeedUp, findings: Iterable[Collection[str]], floor: float = 0.0
 ) -> bool:
     """Tell whether a candidate may go upstream.
 

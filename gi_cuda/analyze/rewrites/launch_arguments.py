@@ -71,14 +71,7 @@ class ArgumentReader:
                     found.setdefault(other, found[text])
         return found
 
-    def argument(
-        self,
-        call: Call,
-        at: int,
-        argument: Argument,
-        step: KernelStep | None,
-        before: Call | None,
-    ) -> str:
+    def argument(self, call: Call, at: int, argument: Argument, step: KernelStep | None) -> str:
         """Return the target's name for an argument of a launch.
 
         Args:
@@ -86,7 +79,6 @@ class ArgumentReader:
             at: position of the argument.
             argument: the kernel's parameter.
             step: the target's step that the launch replaces, if any.
-            before: the original's launch that it corresponds to, if any.
 
         Raises:
             Refused: the argument cannot be expressed by arguments of the original's launch.

@@ -231,7 +231,7 @@ class LaunchReader:
             Refused: arguments or launch configuration cannot be determined.
         """
         arguments = tuple(
-            self._arguments.argument(call, at, argument, step, before)
+            self._arguments.argument(call, at, argument, step)
             for at, argument in enumerate(self.new.chosen(call.kernel).kernel.arguments)
         )
         chosen = self.new.chosen(call.kernel)

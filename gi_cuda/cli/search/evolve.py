@@ -101,10 +101,7 @@ def command(
     generations: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            max=LARGEST,
-            help="Generations to breed.",
-            show_default=_of_preset("generations"),
+            min=1, max=LARGEST, help="Generations to breed.", show_default=_of_preset("generations")
         ),
     ] = None,
     seed: Seed = 1,

@@ -50,8 +50,7 @@ _SEARCHERS = "; ".join(f"{name}: {kind.help}" for name, kind in SEARCHERS.items(
 # Each parameter is an option of the command line.
 def command(
     target: Annotated[
-        Path | None,
-        typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml."),
+        Path | None, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
     ] = None,
     searcher: Annotated[
         str,

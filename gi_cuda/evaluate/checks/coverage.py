@@ -104,11 +104,7 @@ def unreached(subject: Subject, counted: CountedText, most: Sequence[int]) -> Un
 
 
 def look_for_unreached(
-    subject: Subject,
-    compiler: Compiler,
-    pool: Pool[int],
-    folder: Path,
-    tell: Callable[[str], None],
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, tell: Callable[[str], None]
 ) -> Unreached:
     """Find the code that no case reaches; see :func:`look_for_reached`."""
     found = look_for_reached(subject, compiler, pool, folder, tell)
@@ -118,11 +114,7 @@ def look_for_unreached(
 
 
 def look_for_reached(
-    subject: Subject,
-    compiler: Compiler,
-    pool: Pool[int],
-    folder: Path,
-    tell: Callable[[str], None],
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, tell: Callable[[str], None]
 ) -> Reached:
     """Run the reference once on all cases, in a build with counters at all places.
 

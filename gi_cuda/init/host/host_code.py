@@ -23,9 +23,8 @@ from gi_cuda.init.host.host import (
     template_names,
     without_casts,
 )
-from gi_cuda.init.host.host_calls import value_of_call
 from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
-from gi_cuda.init.host.host_operators import value_of_operator
+from gi_cuda.init.host.host_operations import value_of_call, value_of_operator
 from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.sizes import bare, bracketed, operand_of_sizeof
 from gi_cuda.spec.expression import ExpressionError

@@ -176,10 +176,7 @@ def _volume(case: Case) -> int:
 
 
 def _changes(
-    target: Target,
-    given: Mapping[str, int],
-    known: Sequence[Mapping[str, int]],
-    bound: int,
+    target: Target, given: Mapping[str, int], known: Sequence[Mapping[str, int]], bound: int
 ) -> Iterator[dict[str, int]]:
     """Yield changes to the given sizes, the most informative first.
 

@@ -52,9 +52,7 @@ class NameResolver:
         """
         if name not in allowed:
             raise self.places.error(
-                key,
-                f"there is no {what} {name!r}",
-                did_you_mean(name, list(allowed)),
+                key, f"there is no {what} {name!r}", did_you_mean(name, list(allowed))
             )
 
     def check_expressions(

@@ -215,9 +215,7 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
         for name in check.buffers:
             if name not in judged:
                 raise files.places.error(
-                    (*key, "buffers"),
-                    f"there is no output {name!r}",
-                    did_you_mean(name, judged),
+                    (*key, "buffers"), f"there is no output {name!r}", did_you_mean(name, judged)
                 )
         sizes = {b.size.text for b in buffers if b.name in check.buffers and b.size}
         if isinstance(check, Unordered) and len(sizes) > 1:

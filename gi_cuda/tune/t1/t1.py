@@ -164,10 +164,7 @@ def _some(values: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
 
 
 def _parameters(
-    space: Node,
-    values: Mapping[str, list[Value]],
-    constraints: tuple[Constraint, ...],
-    text: str,
+    space: Node, values: Mapping[str, list[Value]], constraints: tuple[Constraint, ...], text: str
 ) -> tuple[Parameter, ...]:
     """Return the parameters; defaults are what the source defines, what the file names, or the
     first values, as far as the constraints allow."""
@@ -247,10 +244,7 @@ def _block(spec: Node, names: Mapping[str, list[int] | None]) -> tuple[str, ...]
 
 
 def _grid(
-    spec: Node,
-    names: Mapping[str, list[int] | None],
-    sizes: Sequence[Node],
-    block: Sequence[str],
+    spec: Node, names: Mapping[str, list[int] | None], sizes: Sequence[Node], block: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the grid: ProblemSize over GridDivX, Y and Z as Kernel Tuner has it, or GlobalSize,
     which counts blocks (CUDA) or threads (OpenCL, Vulkan)."""

@@ -108,10 +108,7 @@ def _answers(
 
 
 def _why_wrong(
-    runner: CaseRunner,
-    cases: Sequence[Changed],
-    found: Sequence[Answers],
-    runs: Sequence[Answers],
+    runner: CaseRunner, cases: Sequence[Changed], found: Sequence[Answers], runs: Sequence[Answers]
 ) -> str:
     for number, (case, one) in enumerate(zip(cases, found, strict=True)):
         if wrong := why_wrong(runner, case, one, runs[number :: len(cases)]):

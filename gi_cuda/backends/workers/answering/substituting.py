@@ -254,11 +254,7 @@ def _most_unwritten(part: float) -> float:
 
 
 def _is_ordered(
-    runner: CaseRunner,
-    reference: Program,
-    case: Changed,
-    given: Answers,
-    runs: Sequence[Answers],
+    runner: CaseRunner, reference: Program, case: Changed, given: Answers, runs: Sequence[Answers]
 ) -> bool:
     """Tell whether the reference depends on thread order, but not on the original case.
 

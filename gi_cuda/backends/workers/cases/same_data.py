@@ -18,14 +18,10 @@ def is_same_data(one: CaseData, other: CaseData) -> bool:
     mine, theirs = ({**case.scalars, **case.buffers} for case in (one, other))
     if mine.keys() != theirs.keys():
         return False
-    pairs = [
-        (np.array(mine[name], ndmin=1, copy=None), np.array(theirs[name], ndmin=1, copy=None))
-        for name in mine
-    ]
-    kinds = all(
-        first.dtype == second.dtype and first.size == second.size for first, second in pairs
-    )
-    return kinds and all(
+    pairs = [[np.array(some[name], ndmin=1, copy=None) for some in (mine, theirs)] for name in mine]
+    if any(first.dtype != second.dtype or first.size != second.size for first, second in pairs):
+        return False
+    return all(
         same_bytes(first[:most], second[:most])
         for most in (_FEW, None)  # whole arrays only if the first items are equal
         for first, second in pairs

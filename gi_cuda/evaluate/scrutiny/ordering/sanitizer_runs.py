@@ -6,29 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import at_once
-from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
+from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built
 from gi_cuda.backends.sanitize import LIMIT, Watched, watch
 from gi_cuda.evaluate.candidates import Candidate, build_candidates
-from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import (
-    SanitizerFinding,
-    compiled_in,
-    from_outside,
-    races,
-)
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import READERS, SanitizerFinding
 from gi_cuda.grammar import Source
 from gi_cuda.spec import Target
-
-_READERS: Final = {
-    LogForm.COMPILED_IN: compiled_in,
-    LogForm.FROM_OUTSIDE: from_outside,
-    LogForm.RACES: races,
-}
 
 
 def findings_of(
@@ -67,7 +55,7 @@ def findings_of(
     processes = min(processes or together(), len(cases))
     groups = [cases[first::processes] for first in range(processes)]
     runs = at_once([partial(watched, some) for some in groups])
-    found = [one for run in runs for one in _READERS[sanitizer.form](run.log, source)]
+    found = [one for run in runs for one in READERS[sanitizer.form](run.log, source)]
     return list(dict.fromkeys(found)), next((run.failure for run in runs if run.failure), "")
 
 

@@ -276,12 +276,9 @@ class Inference:
         found = one if one == other else arithmetic_result(one, other)
         return None if found is None else Typed(found)
 
-    def _assignment(self, node: Node, function: int, depth: int) -> Typed | None:
-        found = self.type(node.child_by_field_name("left"), function, depth)
-        return None if found is None else Typed(found)
-
-    def _update(self, node: Node, function: int, depth: int) -> Typed | None:
-        found = self.type(node.child_by_field_name("argument"), function, depth)
+    def _written(self, node: Node, function: int, depth: int) -> Typed | None:
+        field = "left" if node.type == "assignment_expression" else "argument"
+        found = self.type(node.child_by_field_name(field), function, depth)
         return None if found is None else Typed(found)
 
     def _call(self, node: Node, function: int, depth: int) -> Typed | None:
@@ -372,8 +369,8 @@ _READERS: dict[str, _Reader] = {
     "field_expression": Inference._field,
     "cast_expression": Inference._cast,
     "conditional_expression": Inference._conditional,
-    "assignment_expression": Inference._assignment,
-    "update_expression": Inference._update,
+    "assignment_expression": Inference._written,
+    "update_expression": Inference._written,
     "call_expression": Inference._call,
     "sizeof_expression": Inference._sizeof,
 }

@@ -42,7 +42,7 @@ from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE, Plan
 from gi_cuda.search import find_preset
 from gi_cuda.spec import CaseRole
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.subject import load_subject
 from gi_cuda.tune.grid import Grid
 from gi_cuda.tune.records.exports import kernel_tuner_cache, write_json

@@ -8,20 +8,19 @@ waits for it.
 from __future__ import annotations
 
 import os
-import select
 import selectors
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from gi_cuda.backends.process_ids import kill_all, living, say_left_behind, signal_name
 from gi_cuda.backends.process_registry import Stopped, process_registry
 
 GOING = 1.5
@@ -76,14 +75,6 @@ class Child(Protocol):
         Raises:
             subprocess.TimeoutExpired: it has not ended after ``timeout`` seconds.
         """
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal; real-time signals have a number only."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class Family:
@@ -168,7 +159,7 @@ class Family:
         """Kill the process and all that it started; do not wait."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)  # reaches processes that are being forked, too
-        _kill(self._session())
+        kill_all(self._session())
 
     def end(self, seconds: float | None = None) -> None:
         """Kill the process and all that it started, and wait until they are gone.
@@ -180,7 +171,7 @@ class Family:
         """
         deadline = time.monotonic() + (self._going if seconds is None else seconds)
         while left := self._session():
-            _kill(left)
+            kill_all(left)
             if time.monotonic() > deadline:
                 break
             time.sleep(_LOOKED)
@@ -191,7 +182,7 @@ class Family:
     def _session(self) -> list[int]:
         """Return the numbers of the session's processes that still run, including this one."""
         own = [self.pid] if self._child.poll() is None else []
-        return sorted({*own, *_living(self.pid)})
+        return sorted({*own, *living(self.pid)})
 
 
 class Process(Family):
@@ -348,58 +339,3 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         for pending in came:
             before[signal.Signals(pending)](pending, None)
-
-
-def wait_for_end(pids: Iterable[int], seconds: float) -> None:
-    """Wait until processes have ended and released their resources.
-
-    Args:
-        pids: their numbers.
-        seconds: the most seconds to wait.
-    """
-    deadline, watched = time.monotonic() + seconds, select.poll()
-    left: set[int] = set()
-    for pid in pids:
-        with suppress(OSError, AttributeError):  # it is gone, or the system has no such thing
-            left.add(descriptor := os.pidfd_open(pid))
-            watched.register(descriptor, select.POLLIN)
-    while left and (rest := deadline - time.monotonic()) > 0:
-        for descriptor, _ in watched.poll(1e3 * rest):
-            watched.unregister(descriptor)
-            os.close(descriptor)
-            left.remove(descriptor)
-    for descriptor in left:
-        os.close(descriptor)
-
-
-def say_left_behind(pid: int) -> None:
-    """Report on standard error a process that was killed but does not end."""
-    with suppress(OSError):
-        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-        print(
-            f"gi-cuda: process {pid} ({name}) was killed and does not end: it is stuck in a driver"
-            " or in the file system; it is left behind",
-            file=sys.stderr,
-            flush=True,
-        )
-
-
-def _kill(pids: Sequence[int]) -> None:
-    for pid in pids:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _living(session: int) -> Iterator[int]:
-    """Yield the numbers of a session's processes that still run; none if there is no /proc."""
-    numbers = filter(str.isdecimal, os.listdir("/proc")) if os.path.isdir("/proc") else ()
-    for pid in map(int, numbers):
-        with suppress(OSError):
-            if os.getsid(pid) != session:
-                continue
-            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-            state, *more = stat.rpartition(")")[2].split()
-            threads = int(more[16])
-            # The first thread of a process may have ended while another one is stuck.
-            if state not in "ZX" or threads > 1:
-                yield pid

@@ -15,14 +15,7 @@ from gi_cuda.backends.table import resolved
 from gi_cuda.capture.fitted import Fitted
 from gi_cuda.capture.folder import files, named
 from gi_cuda.capture.launches.observed import Observation
-from gi_cuda.capture.noise import (
-    Allowed,
-    allowed,
-    coarsest,
-    in_another_order,
-    passed_on,
-    reals,
-)
+from gi_cuda.capture.noise import Allowed, allowed, coarsest, in_another_order, passed_on, reals
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 from gi_cuda.evaluate.reference.double_precision import in_double_precision
 from gi_cuda.grammar import Grammar

@@ -25,7 +25,7 @@ from gi_cuda.genome.space import Configuration, Space, spell
 from gi_cuda.grammar import Rules
 from gi_cuda.grammar.rule_types import Operation
 from gi_cuda.spec.launching.kernel_names import listed
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 
 
 def read_genotype(text: str, space: Space, grammar: Rules) -> Genotype:

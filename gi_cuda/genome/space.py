@@ -13,7 +13,8 @@ from functools import cached_property
 from itertools import chain
 
 from gi_cuda.spec.launching.options import macros_of
-from gi_cuda.spec.target import Constraint, Parameter, Target, Value
+from gi_cuda.spec.parameters import Constraint, Parameter, Value
+from gi_cuda.spec.target import Target
 
 
 @dataclass(frozen=True)

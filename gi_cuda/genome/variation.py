@@ -15,7 +15,7 @@ from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit, Insert, Replace, repe
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
 from gi_cuda.grammar import Rules, RuleType, Selection
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 
 ATTEMPTS = 32
 """Largest number of random draws before a function gives up and returns None."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from gi_cuda.grammar.coverage.branch_text import BranchText
+from gi_cuda.grammar.coverage.places import CountedText, Place
 from gi_cuda.grammar.coverage.untested import Untested
 from gi_cuda.grammar.rule import Expansion, Hunk, Loop, Rule
 from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
@@ -135,47 +135,6 @@ class CompiledInstruction(NamedTuple):
     start: int
     end: int
     origin: SourceLines
-
-
-class Outcome(StrEnum):
-    """The event that a counter counts.
-
-    ``REACHED``: a statement is reached. ``TRUE``: the condition of an ``if`` or loop is true.
-    ``FALSE``: the condition of an ``if`` is false. ``AGAIN``: the condition of a loop is true once
-    more.
-    """
-
-    REACHED = "reached"
-    TRUE = "true"
-    FALSE = "false"
-    AGAIN = "again"
-
-
-class Place(NamedTuple):
-    """The subject of a counter: an event at a rule or at a loop.
-
-    Attributes:
-        rule: name of the rule; "" if the counter belongs to a loop.
-        outcome: the event that the counter counts.
-        loop: ident of the loop; None if the counter belongs to a rule.
-    """
-
-    rule: str
-    outcome: Outcome
-    loop: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CountedText:
-    """A text with counters, which replace the counters of loops.
-
-    Attributes:
-        text: the text.
-        places: the subject of each counter; the index is the counter's number.
-    """
-
-    text: str
-    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
@@ -379,10 +338,8 @@ class FrontEnd:
         level: name of the level for users; ``source`` is the language of a target's source.
         name: name of the language for users.
         suffixes: suffixes of the language's files.
-        read: function that reads a text as rules.
-
-    Raises:
-                UserError: there is no kernel, or no kernel of a requested name.
+        read: function that reads a text as rules. It raises UserError if there is no kernel, or no
+            kernel of a requested name.
         load: function that reads a kernel's file together with the headers that belong to it; the
             arguments are the file, the headers, and the folders in which includes are looked up.
             None if a compiler makes the text.

@@ -25,20 +25,8 @@ from gi_cuda.spec.launching.options import compiler_options, macros
 from gi_cuda.spec.launching.passed import Struct
 from gi_cuda.spec.launching.usual import usual_arguments
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
-from gi_cuda.spec.target import (
-    Buffer,
-    BufferRole,
-    Case,
-    CaseRole,
-    Configuration,
-    Constraint,
-    KernelStep,
-    Parameter,
-    ParameterKind,
-    Target,
-    Value,
-    defaults,
-)
+from gi_cuda.spec.parameters import Configuration, Constraint, Parameter, ParameterKind, Value
+from gi_cuda.spec.target import Buffer, BufferRole, Case, CaseRole, KernelStep, Target, defaults
 from gi_cuda.spec.toml_file.fingerprint import content_hash, file_hashes, is_unchanged
 from gi_cuda.spec.toml_file.load import load_target
 

@@ -22,7 +22,6 @@ from gi_cuda.grammar import (
     Source,
     Untested,
     Wanted,
-    front_end,
     only_tested,
 )
 from gi_cuda.spec import (
@@ -32,11 +31,8 @@ from gi_cuda.spec import (
     Target,
     cases_for,
     compiler_options,
-    load_target,
     macros,
-    usual_arguments,
 )
-from gi_cuda.spec.toml_file.load import keys_of
 from gi_cuda.subject.definitions import Definitions, read_definitions
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
 from gi_cuda.subject.idea import Idea, donors
@@ -335,76 +331,3 @@ class Compiled:
     def written(self) -> Source:
         """The source that was compiled, in its files."""
         return self.source.parsed.changed(self.source.expansions(self.base))
-
-
-def load_subject(
-    path: Path,
-    backend: str,
-    *,
-    bnf: Path | None = None,
-    scope: Path | None = None,
-    edits: str = "paper",
-) -> Subject:
-    """Load a target's source and its grammar.
-
-    Args:
-        path: the target's folder or its ``target.toml``.
-        backend: ``host`` or ``cuda``.
-        bnf, scope: files of an edited grammar, used instead of the converted one.
-        edits: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
-
-    Raises:
-        UserError: the target, the source or a grammar file is invalid.
-    """
-    return subject_of(load_target(path), backend, bnf=bnf, scope=scope, edits=edits)
-
-
-def subject_of(
-    target: Target,
-    backend: str,
-    *,
-    bnf: Path | None = None,
-    scope: Path | None = None,
-    edits: str = "paper",
-) -> Subject:
-    """Read the source of a target and its grammar.
-
-    Arguments and errors are those of :func:`load_subject`.
-    """
-    language = front_end("source", target.source.suffix)
-    assert language.load is not None, "no compiler makes a target's source"
-    source = language.load(target.source, target.headers, target.build.include)
-    constants = (one.name for one in target.parameters if one.kind is ParameterKind.CONSTANT)
-    source = replace(source, usual=usual_arguments(target), varied=frozenset(constants))
-    if (bnf is None) != (scope is None):
-        raise UserError(
-            "a grammar is two files, and only one was given",
-            hint="give both --bnf and --scope; `gi-cuda convert` writes them",
-        )
-    kernels, types = target.kernels, EDIT_SETS[edits]
-    if bnf is not None and scope is not None:
-        wanted = Wanted(kernels, types, None, (_text(bnf), _text(scope)), (str(bnf), str(scope)))
-        program = language.read(source, wanted)
-    else:
-        program = _converted(language, source, target, Wanted(kernels, types))
-    space = Space.from_target(target, backend)
-    files = tuple(file.resolve() for file in (bnf, scope) if file is not None)
-    return Subject(target, language, program, space, backend, edits, files)
-
-
-def _converted(language: FrontEnd, source: Source, target: Target, wanted: Wanted) -> ParsedText:
-    try:
-        return language.read(source, wanted)
-    except UserError as error:
-        if error.where != source.name:
-            raise
-        # The error concerns the kernels that the target names, so point to that key.
-        where = keys_of(target).at(("target", "kernels"))
-        raise UserError(f"{source.name}: {error.what}", where=where, hint=error.hint) from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None

@@ -11,7 +11,7 @@ from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.coverage import MOST_PLACES, Unreached, counted_text, unreached
-from gi_cuda.grammar.interface import CountedText
+from gi_cuda.grammar.coverage.places import CountedText
 from gi_cuda.runs.tools import Tools
 
 _LIMIT = 4.0

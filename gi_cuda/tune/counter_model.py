@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.tune.counters import LOCAL, UNITS, Counters, use_of
 from gi_cuda.tune.grid import Grid
 from gi_cuda.tune.t1.json_node import Node, read_json

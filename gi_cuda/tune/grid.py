@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.genome.space import Space
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 
 Point: TypeAlias = tuple[int, ...]
 """A configuration: for each parameter, the index of its value among its possible values."""

@@ -18,8 +18,8 @@ from gi_cuda.analyze.interactions.subsets import Positions, Subsets, joined, squ
 from gi_cuda.analyze.minimizing.minimize import EXTENSIONS, WrongWinner
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
+from gi_cuda.results.gains import LEAST_GAIN, interacts, may_interact
 from gi_cuda.results.speed_up import SpeedUp, contrast
-from gi_cuda.results.verdict import LEAST_GAIN, interacts, may_interact
 
 BUDGET = 128
 """Largest number of subsets of dependent changes that are read; enough for seven changes."""

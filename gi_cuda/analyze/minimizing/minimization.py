@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gi_cuda.results.gains import pays
 from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
-from gi_cuda.results.verdict import pays
 
 
 @dataclass(frozen=True, slots=True)

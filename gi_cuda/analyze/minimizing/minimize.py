@@ -21,8 +21,9 @@ from gi_cuda.analyze.minimizing.minimization import (
 )
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
+from gi_cuda.results.gains import LEAST_GAIN, is_affordable, may_be_affordable, pays
 from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
-from gi_cuda.results.verdict import LEAST_FLOOR, LEAST_GAIN, is_affordable, may_be_affordable, pays
+from gi_cuda.results.verdict import LEAST_FLOOR
 
 EXTENSIONS = 4
 """Largest number of further batches for variants whose loss is not yet certain."""

@@ -62,6 +62,11 @@ class Call:
         """The text between ``<<<`` and ``>>>``."""
         return self.text.partition("<<<")[2].partition(">>>")[0]
 
+    @property
+    def where(self) -> str:
+        """The file and the line of the launch, for messages."""
+        return f"{self.host.code.path.parent / self.place.file}:{self.place.line}"
+
 
 @dataclass(frozen=True)
 class HostReading:

@@ -14,21 +14,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
-
 from gi_cuda.analyze.rewrites.host_readings import Call, HostReading, origin, period
+from gi_cuda.analyze.rewrites.launch_arguments import ArgumentReader, bare_name
 from gi_cuda.analyze.rewrites.refusals import refused
-from gi_cuda.grammar.frontends.cuda.declarations.file import Argument
-from gi_cuda.init.host.host import is_name
 from gi_cuda.init.host.host_extents import extents_of
 from gi_cuda.init.proposing.geometry import blocks_wait
 from gi_cuda.results.status import Status
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.spec.launching.kernel_names import overload
 from gi_cuda.spec.launching.own_launches import OwnLaunches
-from gi_cuda.spec.numbers import NumberType
-from gi_cuda.spec.target import LaunchSequence, Scalar
+from gi_cuda.spec.target import LaunchSequence
 
 _DYNAMIC = re.compile(r"\bextern\s+(?:__align__\s*\([^()]*\)\s*)?__shared__\b[^;\[]*?(\w+)\s*\[")
 
@@ -68,7 +63,7 @@ class LaunchReader:
             return None
         launches = self._paired(calls) if self._is_paired(calls) else self._anew(calls)
         self._check_shared(launches)
-        return OwnLaunches(launches, (*self.target.scalars, *self._made.values()))
+        return OwnLaunches(launches, (*self.target.scalars, *self._arguments.made.values()))
 
     # -- which launches there are -------------------------------------------------------------
 
@@ -79,12 +74,16 @@ class LaunchReader:
     @cached_property
     def _wanted(self) -> tuple[str, ...]:
         """Names of the target's kernels, without scope."""
-        return tuple(dict.fromkeys(_bare(step.kernel) for step in self._steps))
+        return tuple(dict.fromkeys(bare_name(step.kernel) for step in self._steps))
 
     @cached_property
     def _before(self) -> list[Call]:
         """Launches of the target's kernels in the original, in the function of the first launch."""
         return _of_one_function([one for one in self.old.calls if one.kernel in self._wanted])
+
+    @cached_property
+    def _arguments(self) -> ArgumentReader:
+        return ArgumentReader(self.target, self.old, self.new, self._before)
 
     @cached_property
     def _calls(self) -> list[Call]:
@@ -145,7 +144,7 @@ class LaunchReader:
         for step in (step for sequence in launches for step in sequence.steps):
             if step.shared.text != "0":
                 continue
-            name = _bare(step.kernel)
+            name = bare_name(step.kernel)
             if name not in self.new.kernels:
                 continue
             texts = "\n".join(self.new.chosen(name).texts)
@@ -175,7 +174,7 @@ class LaunchReader:
         seen: dict[str, int] = {}
 
         def changed(step: KernelStep) -> KernelStep:
-            name = _bare(step.kernel)
+            name = bare_name(step.kernel)
             number = seen.get(name, 0)
             seen[name] = number + 1
             if not self._before:
@@ -214,12 +213,9 @@ class LaunchReader:
         return refused(
             "launch-not-read",
             f"{why}: how often, and with what, cannot be told from the text",
-            self._at(call),
+            call.where,
             Status.INCONCLUSIVE,
         )
-
-    def _at(self, call: Call) -> str:
-        return f"{call.host.code.path.parent / call.place.file}:{call.place.line}"
 
     # -- one launch ----------------------------------------------------------------------------
 
@@ -235,7 +231,7 @@ class LaunchReader:
             Refused: arguments or launch configuration cannot be determined.
         """
         arguments = tuple(
-            self._argument(call, at, argument, step, before)
+            self._arguments.argument(call, at, argument, step)
             for at, argument in enumerate(self.new.chosen(call.kernel).kernel.arguments)
         )
         chosen = self.new.chosen(call.kernel)
@@ -244,7 +240,7 @@ class LaunchReader:
                 "other-parameters",
                 f"{call.kernel} takes {len(arguments)} arguments, and gets"
                 f" {len(call.launch.arguments)}",
-                self._at(call),
+                call.where,
             )
         grid, block, shared = self._geometry(self.new, call)
         same = before is not None and self._geometry(self.old, before) == (grid, block, shared)
@@ -270,7 +266,7 @@ class LaunchReader:
 
     def _geometry(self, reading: HostReading, call: Call) -> Geometry:
         """Return grid, block and shared memory of a launch, in the target's names."""
-        resolver = reading.resolver(call, self._scalars)
+        resolver = reading.resolver(call, self._arguments.scalars)
         launch = call.launch
         grid, block = (
             resolver.extent(some[0]) if len(some) == 1 else extents_of(resolver, some)
@@ -281,7 +277,7 @@ class LaunchReader:
 
     def _form(self, reading: HostReading, call: Call) -> tuple[object, ...]:
         """Return a normal form of a launch, which is equal for equivalent launches."""
-        resolver = reading.resolver(call, self._scalars)
+        resolver = reading.resolver(call, self._arguments.scalars)
         geometry = self._geometry(reading, call)
         told = all(geometry) or call.configuration
         passed = tuple(origin(resolver, node) for node in call.launch.arguments)
@@ -289,131 +285,9 @@ class LaunchReader:
         templates = tuple(resolver.template_arguments(call.launch.called))
         return call.kernel, geometry, told, passed, types, templates
 
-    # -- arguments -----------------------------------------------------------------------------
-
-    @cached_property
-    def _given(self) -> dict[str, list[tuple[int, str]]]:
-        """Map each argument of the original's launches, as text, to position and target's name."""
-        found: dict[str, list[tuple[int, str]]] = {}
-        for step in self._steps:
-            name = _bare(step.kernel)
-            call = next((one for one in self._before if one.kernel == name), None)
-            if call is None:
-                continue
-            resolver = self.old.resolver(call, {})
-            for at, (node, own) in enumerate(zip(call.launch.arguments, step.args, strict=False)):
-                found.setdefault(origin(resolver, node), []).append((at, own))
-        return found
-
-    @cached_property
-    def _scalars(self) -> dict[str, str]:
-        """Map host variables that are passed as integers to the target's names for them."""
-        whole = {one.name for one in self.target.scalars if one.dtype.kind in "iu"}
-        found = {
-            text: own
-            for text, places in self._given.items()
-            for _, own in places[:1]
-            if own in whole and re.fullmatch(r"[A-Za-z_][\w.]*", text)
-        }
-        for call in self._before:
-            resolver = self.old.resolver(call, {})
-            for node, text in ((n, origin(resolver, n)) for n in call.launch.arguments):
-                if is_name(node) and text in found:
-                    found.setdefault(call.host.code.of(node).strip(), found[text])
-                for other in resolver.other_names(text) if text in found else ():
-                    found.setdefault(other, found[text])
-        return found
-
-    @cached_property
-    def _made(self) -> dict[tuple[str, str], Scalar]:
-        """New scalars that the rewrite's launches need, by type and expression."""
-        return {}
-
-    def _argument(
-        self,
-        call: Call,
-        at: int,
-        argument: Argument,
-        step: KernelStep | None,
-        before: Call | None,
-    ) -> str:
-        """Return the target's name for an argument of a launch.
-
-        Args:
-            call: the launch.
-            at: position of the argument.
-            argument: the kernel's parameter.
-            step: the target's step that the launch replaces, if any.
-            before: the original's launch that it corresponds to, if any.
-
-        Raises:
-            Refused: the argument cannot be expressed by arguments of the original's launch.
-        """
-        if at >= len(call.launch.arguments):
-            return ""
-        node, resolver = call.launch.arguments[at], self.new.resolver(call, self._scalars)
-        text = origin(resolver, node)
-        own = self._known(text, at, argument, step)
-        whole = {one.name: one for one in self.target.scalars if one.dtype.kind in "iu"}
-        if argument.pointers:
-            if own is None or own in {one.name for one in self.target.scalars}:
-                raise self._strange(call, text, argument)
-            return own
-        kind = self._number(argument)
-        if own is not None and (kind is None or self._is(own, kind)):
-            return own
-        expression = own if own in whole else resolver.expression(node)
-        names = set(re.findall(r"[A-Za-z_]\w*", expression or ""))
-        known = expression is not None and names and names <= {*whole}
-        if not known or expression is None or kind is None or kind.kind not in "iu":
-            raise self._strange(call, text, argument)
-        name = f"{argument.name or 'argument'}_{len(self._made) + 1}_of_rewrite"
-        scalar = Scalar(name, kind, parse(expression))
-        return self._made.setdefault((kind.name, expression), scalar).name
-
-    def _known(self, text: str, at: int, argument: Argument, step: KernelStep | None) -> str | None:
-        """Return the target's name for an argument that the original passes, too; None if not."""
-        places = self._given.get(text, [])
-        if places:
-            exact = [own for place, own in places if place == at]
-            return exact[0] if exact else places[0][1]
-        if self._before or step is None or step.kernel is None:
-            return None
-        # The original has no launch, so match by the parameter's name, then by its position.
-        if argument.name in step.args:
-            return argument.name
-        return step.args[at] if at < len(step.args) else None
-
-    def _number(self, argument: Argument) -> np.dtype[np.generic] | None:
-        """Return the type of a parameter that is a single number; None for others."""
-        element = self.new.types.element(argument.type)
-        if element is None or argument.pointers or element.parts != 1 or element.fields:
-            return None
-        return NumberType(element.type).dtype
-
-    def _is(self, own: str, kind: np.dtype[np.generic]) -> bool:
-        found = next((one for one in self.target.scalars if one.name == own), None)
-        if found is None:
-            return True
-        same = (found.dtype.kind == "f") == (kind.kind == "f")
-        return same and found.dtype.itemsize == kind.itemsize
-
-    def _strange(self, call: Call, text: str, argument: Argument) -> Exception:
-        return refused(
-            "other-parameters",
-            f"{call.kernel} gets `{text}` for its parameter `{argument.name}`, and the original's"
-            " launch passes nothing that this could be computed from",
-            self._at(call),
-        )
-
 
 def _of_one_function(calls: Sequence[Call]) -> list[Call]:
     return [one for one in calls if one.function == calls[0].function]
-
-
-def _bare(kernel: str) -> str:
-    """Return a kernel's name without scope and template arguments."""
-    return overload(kernel)[0].partition("<")[0].rpartition("::")[2].strip()
 
 
 def _trimmed(extent: tuple[str, ...] | None) -> tuple[str, ...] | None:

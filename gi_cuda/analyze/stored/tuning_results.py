@@ -11,7 +11,7 @@ from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.measurement import Sample
 from gi_cuda.runs.stored import stored_baseline, stored_plan
 from gi_cuda.search.strategies.tune import tunes
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from gi_cuda.tune.grid import Grid, Point

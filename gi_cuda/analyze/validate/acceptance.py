@@ -9,8 +9,8 @@ from gi_cuda.analyze.finalists.winner import Minimized, Winner, keep_minimized, 
 from gi_cuda.analyze.validate.looks import failed_looks, look_at_held_out
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.scrutiny.ordering.races import findings_of
 from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import SanitizerFinding, new_findings
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_runs import findings_of
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.results.application import ApplicationResult

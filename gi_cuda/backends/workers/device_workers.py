@@ -19,18 +19,20 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any, Generic
 
-from gi_cuda.backends.processes import GOING, say_left_behind, wait_for_end
+from gi_cuda.backends.process_ids import say_left_behind, wait_for_end
+from gi_cuda.backends.processes import GOING
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.requests import GetReady, Refused
 from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.workers.fork_server import Exit
 from gi_cuda.backends.workers.forking import ForkServer
 from gi_cuda.backends.workers.tasks import Key, Lost, Task, Wants
+from gi_cuda.backends.workers.worker_process import WorkerProcess
 from gi_cuda.errors import DeviceLost, MachineError, NoRoom, UserError
 from gi_cuda.results.measurement import Survival
 
@@ -44,45 +46,6 @@ The worker's own limit counts device or CPU time, so it does not fire on a busy 
 CLEARED = 20.0
 """Seconds in which the system cleans up after an ending worker; one stuck in a driver never
 ends."""
-
-
-@dataclass(slots=True, eq=False)
-class _Worker(Generic[Key]):
-    """A worker process.
-
-    Attributes:
-        sent: tasks that it was sent and has not answered, the oldest first; it works on the first.
-        deadline: time when it is killed over that task or, once it is ending, given up.
-        used: counter value of its last use, of a counter of all workers' uses; 0: never used.
-        alike: number of requests that it got, all of one kind that wants workers of its own; the
-            limit if it got another request.
-        alone: whether it works on a request that needs a worker for itself.
-        exit: how it ended, as soon as the fork server has reported this.
-        again: a task that is sent to it a second time, since memory was lacking.
-    """
-
-    pid: int
-    connection: Connection
-    sent: deque[Task[Key]] = field(default_factory=deque)
-    deadline: float = 0.0
-    used: int = 0
-    alike: int = 0
-    alone: bool = False
-    exit: Exit | None = None
-    again: Task[Key] | None = None
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.sent) and not self.connection.closed
-
-    @property
-    def ending(self) -> bool:
-        """Tell whether it is ending over a task, and the fork server has not reported how."""
-        return bool(self.sent) and self.connection.closed
-
-    @property
-    def fresh(self) -> bool:
-        return not self.used
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +87,7 @@ class DeviceWorkers(Generic[Key]):
         self.device = device
         self._number, self._depth = crew.number, crew.depth
         self._extra, self._reserve, self._alike = crew.extra, crew.reserve, crew.alike
-        self._workers: dict[int, _Worker[Key]] = {}
+        self._workers: dict[int, WorkerProcess[Key]] = {}
         self._waiting: deque[Task[Key]] = deque()
         self._alone: deque[Task[Key]] = deque()
         self._uses = count(1)
@@ -162,24 +125,24 @@ class DeviceWorkers(Generic[Key]):
         for _ in range(len(self._fresh()), min(count, self._reserve)):
             self._fork()
 
-    def _fork(self) -> _Worker[Key]:
-        worker: _Worker[Key] = _Worker(*self._server.fork(self.device))
+    def _fork(self) -> WorkerProcess[Key]:
+        worker: WorkerProcess[Key] = WorkerProcess(*self._server.fork(self.device))
         self._workers[worker.pid] = worker
         return worker
 
-    def _warm(self, worker: _Worker[Key]) -> None:
+    def _warm(self, worker: WorkerProcess[Key]) -> None:
         if self._warm_up is not None:
             with suppress(BrokenPipeError, ConnectionResetError):
                 worker.connection.send(self._warm_up)
 
-    def _idle(self) -> list[_Worker[Key]]:
+    def _idle(self) -> list[WorkerProcess[Key]]:
         return [one for one in self._workers.values() if not one.sent]
 
-    def _fresh(self) -> list[_Worker[Key]]:
+    def _fresh(self) -> list[WorkerProcess[Key]]:
         """Return the workers that never got a request, the oldest first."""
         return [one for one in self._idle() if one.fresh]
 
-    def _busy(self) -> list[_Worker[Key]]:
+    def _busy(self) -> list[WorkerProcess[Key]]:
         return [one for one in self._workers.values() if one.busy]
 
     # -- requests ----------------------------------------------------------------------------
@@ -211,7 +174,7 @@ class DeviceWorkers(Generic[Key]):
         crew = sum(not one.alone for one in busy)
         return crew < self._number and len(busy) < self._number + self._extra
 
-    def _short(self) -> list[_Worker[Key]]:
+    def _short(self) -> list[WorkerProcess[Key]]:
         """Return the busy workers that may be sent more requests ahead."""
         return [one for one in self._busy() if not one.alone and len(one.sent) < self._depth]
 
@@ -236,23 +199,23 @@ class DeviceWorkers(Generic[Key]):
             elif not self._send(min(short, key=lambda one: len(one.sent)), self._waiting):
                 return  # it died over an earlier request; receiving will find out
 
-    def _lonely(self, task: Task[Key]) -> _Worker[Key]:
+    def _lonely(self, task: Task[Key]) -> WorkerProcess[Key]:
         """Return a worker for a task that needs one for itself."""
         if task.wants is Wants.ALIKE and (kept := self._kept()):
             return max(kept, key=lambda one: one.used)
         return next(iter(self._fresh()), None) or self._fork()
 
-    def _kept(self) -> list[_Worker[Key]]:
+    def _kept(self) -> list[WorkerProcess[Key]]:
         """Return the idle workers that may answer more requests of their kind."""
         return [one for one in self._idle() if 0 < one.alike < self._alike]
 
-    def _take(self) -> _Worker[Key]:
+    def _take(self) -> WorkerProcess[Key]:
         """Return a worker for any task: of the idle ones, the one that was used last."""
         kept = self._kept()
         free = [one for one in self._idle() if one not in kept]
         return max(free, key=lambda one: one.used, default=None) or self._fork()
 
-    def _send(self, worker: _Worker[Key], tasks: deque[Task[Key]]) -> bool:
+    def _send(self, worker: WorkerProcess[Key], tasks: deque[Task[Key]]) -> bool:
         """Send the first of some tasks to a worker. Return False if the worker is dead."""
         try:
             worker.connection.send(tasks[0].request)
@@ -336,7 +299,7 @@ class DeviceWorkers(Generic[Key]):
         for task in reversed(list(tasks)):
             (self._alone if task.alone else self._waiting).appendleft(task)
 
-    def _give_back(self, worker: _Worker[Key]) -> None:
+    def _give_back(self, worker: WorkerProcess[Key]) -> None:
         """Put tasks that a worker was sent ahead back into the queues."""
         while len(worker.sent) > 1:
             self._put_back([worker.sent.pop()])
@@ -394,13 +357,13 @@ class DeviceWorkers(Generic[Key]):
                 message = f"its process does not end within {CLEARED:g} s; it is left behind"
                 yield worker.sent[0].key, Lost(Survival.CRASHED, message)
 
-    def _end(self, worker: _Worker[Key]) -> None:
+    def _end(self, worker: WorkerProcess[Key]) -> None:
         if not worker.connection.closed:
             with suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
         self._forget(worker)
 
-    def _forget(self, worker: _Worker[Key]) -> None:
+    def _forget(self, worker: WorkerProcess[Key]) -> None:
         worker.connection.close()
         del self._workers[worker.pid]
 

@@ -25,7 +25,8 @@ from functools import cache
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, NoReturn
 
-from gi_cuda.backends.processes import Family, signal_name
+from gi_cuda.backends.process_ids import signal_name
+from gi_cuda.backends.processes import Family
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, understood
 from gi_cuda.backends.workers.preloaded import Become, fork_on_demand, forked

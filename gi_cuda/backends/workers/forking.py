@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import ClassVar
 
-from gi_cuda.backends.processes import Family, wait_for_end
+from gi_cuda.backends.process_ids import wait_for_end
+from gi_cuda.backends.processes import Family
 from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.workers.fork_server import (
     GOING,

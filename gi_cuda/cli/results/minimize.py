@@ -29,7 +29,7 @@ from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.report.as_json import MinimizedWinner
 from gi_cuda.report.results.minimize import print_minimized
 from gi_cuda.report.tables import counted, say
-from gi_cuda.results.verdict import LEAST_GAIN
+from gi_cuda.results.gains import LEAST_GAIN
 from gi_cuda.runs.run import open_run
 from gi_cuda.spec import CaseRole
 

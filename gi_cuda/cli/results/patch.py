@@ -38,7 +38,8 @@ from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import open_run
 from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import patch_root
-from gi_cuda.upstream.application import APPENDED, check_application
+from gi_cuda.upstream.application import check_application
+from gi_cuda.upstream.application_copy import APPENDED
 from gi_cuda.upstream.letters import Drafts, draft
 from gi_cuda.upstream.ptx_module import ptx_module
 from gi_cuda.upstream.steps import compiler_options, in_one, steps

@@ -35,6 +35,7 @@ from gi_cuda.cli.options import (
     cores,
     devices_of,
 )
+from gi_cuda.cli.search.allowance import Allowance, TimeLimit, longest, time_for
 from gi_cuda.cli.search.clusters import (
     ClusterCompiles,
     ObjectiveChoice,
@@ -43,15 +44,7 @@ from gi_cuda.cli.search.clusters import (
     made_ready,
 )
 from gi_cuda.cli.search.ideas import Ask, Ideas, ask_for_ideas, with_files
-from gi_cuda.cli.search.searching import (
-    Allowance,
-    TimeLimit,
-    longest,
-    preparing,
-    saying_how_to_go_on,
-    search,
-    time_for,
-)
+from gi_cuda.cli.search.searching import preparing, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.results.winner import device_words, several_words
@@ -108,10 +101,7 @@ def command(
     generations: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            max=LARGEST,
-            help="Generations to breed.",
-            show_default=_of_preset("generations"),
+            min=1, max=LARGEST, help="Generations to breed.", show_default=_of_preset("generations")
         ),
     ] = None,
     seed: Seed = 1,

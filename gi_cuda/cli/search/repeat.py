@@ -22,7 +22,7 @@ from gi_cuda.cli.console import console
 from gi_cuda.cli.next_steps import say_next
 from gi_cuda.cli.options import TargetPath, cores, devices_of
 from gi_cuda.cli.search import evolve, resume
-from gi_cuda.cli.search.searching import VALIDATIONS, time_for
+from gi_cuda.cli.search.allowance import VALIDATIONS, time_for
 from gi_cuda.cli.search.side_by_side import SideBySide
 from gi_cuda.cli.stopping import STATUS
 from gi_cuda.errors import UserError

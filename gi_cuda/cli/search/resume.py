@@ -11,9 +11,10 @@ import typer
 from gi_cuda.backends.table import ALL
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
+from gi_cuda.cli.search.allowance import Allowance, TimeLimit, time_for
 from gi_cuda.cli.search.clusters import ClusterCompiles, OnCluster, evaluating
 from gi_cuda.cli.search.ideas import Ask, Ideas, ask_for_ideas, with_files
-from gi_cuda.cli.search.searching import Allowance, TimeLimit, saying_how_to_go_on, search, time_for
+from gi_cuda.cli.search.searching import saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.runs.lock import locked

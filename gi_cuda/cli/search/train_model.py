@@ -20,7 +20,7 @@ from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
 from gi_cuda.runs.tools import open_tools
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.tune.counter_model import CounterModel
 from gi_cuda.tune.counters import Counters
 from gi_cuda.tune.grid import Grid

@@ -26,7 +26,7 @@ from gi_cuda.cli.options import (
     chosen_backend,
 )
 from gi_cuda.cli.search import evolve
-from gi_cuda.cli.search.searching import TimeLimit
+from gi_cuda.cli.search.allowance import TimeLimit
 from gi_cuda.cli.search.train_model import PROFILED, train
 from gi_cuda.errors import UserError
 from gi_cuda.genome.space import Space
@@ -50,8 +50,7 @@ _SEARCHERS = "; ".join(f"{name}: {kind.help}" for name, kind in SEARCHERS.items(
 # Each parameter is an option of the command line.
 def command(
     target: Annotated[
-        Path | None,
-        typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml."),
+        Path | None, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
     ] = None,
     searcher: Annotated[
         str,

@@ -13,7 +13,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar import Loop, Rule
-from gi_cuda.grammar.interface import CountedText, Outcome, Place
+from gi_cuda.grammar.coverage.places import CountedText, Outcome, Place
 from gi_cuda.subject import Subject
 
 MOST_PLACES = 65_000
@@ -104,11 +104,7 @@ def unreached(subject: Subject, counted: CountedText, most: Sequence[int]) -> Un
 
 
 def look_for_unreached(
-    subject: Subject,
-    compiler: Compiler,
-    pool: Pool[int],
-    folder: Path,
-    tell: Callable[[str], None],
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, tell: Callable[[str], None]
 ) -> Unreached:
     """Find the code that no case reaches; see :func:`look_for_reached`."""
     found = look_for_reached(subject, compiler, pool, folder, tell)
@@ -118,11 +114,7 @@ def look_for_unreached(
 
 
 def look_for_reached(
-    subject: Subject,
-    compiler: Compiler,
-    pool: Pool[int],
-    folder: Path,
-    tell: Callable[[str], None],
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, tell: Callable[[str], None]
 ) -> Reached:
     """Run the reference once on all cases, in a build with counters at all places.
 

@@ -23,8 +23,8 @@ from gi_cuda.init.host.host import (
     template_names,
     without_casts,
 )
-from gi_cuda.init.host.host_calls import value_of_call
 from gi_cuda.init.host.host_extents import DEPTH, LISTS, extent_of, named_extent
+from gi_cuda.init.host.host_operations import value_of_call, value_of_operator
 from gi_cuda.init.kernel.count_names import is_count_name
 from gi_cuda.init.kernel.sizes import bare, bracketed, operand_of_sizeof
 from gi_cuda.spec.expression import ExpressionError
@@ -32,16 +32,10 @@ from gi_cuda.spec.expression import parse as parse_expression
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
-_OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
 _UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 
 _CALLERS = 3
 """Largest number of callers upward in which arguments are looked up."""
-
-_WHOLE = frozenset(
-    {"identifier", "number_literal", "binary_expression", "parenthesized_expression"}
-)
-"""Kinds of expressions that can be operands without brackets."""
 
 
 class Resolver:
@@ -252,7 +246,7 @@ class Resolver:
             value = node.child_by_field_name("value")
             return None if value is None else self.expression(value, depth + 1)
         if kind == "binary_expression":
-            return self._binary(node, depth)
+            return value_of_operator(node, lambda one: self.expression(one, depth + 1))
         if kind == "conditional_expression":
             return self._conditional(node, depth)
         if kind == "sizeof_expression":
@@ -373,23 +367,6 @@ class Resolver:
         ]
         known = [text for text in texts if text is not None]
         return " * ".join(known) if len(known) == len(texts) else None
-
-    def _binary(self, node: Node, depth: int) -> str | None:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
-        if (
-            left is None
-            or right is None
-            or operator is None
-            or not _OPERATORS.fullmatch(operator.type)
-        ):
-            return None
-        a, b = self._operand(left, depth), self._operand(right, depth)
-        return None if a is None or b is None else f"{a} {operator.type} {b}"
-
-    def _operand(self, node: Node, depth: int) -> str | None:
-        text = self.expression(node, depth + 1)
-        return text if text is None or node.type in _WHOLE else bracketed(text)
 
     def _size(self, node: Node) -> str | None:
         name, pointed = operand_of_sizeof(self.code.of(node))

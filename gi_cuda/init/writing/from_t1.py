@@ -11,7 +11,7 @@ from gi_cuda.init.build.build_options import is_newer_standard
 from gi_cuda.init.build.compilation import STANDARD
 from gi_cuda.init.writing.readme import relative
 from gi_cuda.init.writing.toml import Noted, table
-from gi_cuda.spec.target import Parameter
+from gi_cuda.spec.parameters import Parameter
 from gi_cuda.spec.toml_file.load import MARK
 from gi_cuda.tune.t1.t1 import Problem
 

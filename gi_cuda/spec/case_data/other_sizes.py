@@ -17,7 +17,8 @@ from typing import Final
 
 from gi_cuda.spec.case_data.cases import reseeded
 from gi_cuda.spec.expression import Expression, ExpressionError, parse
-from gi_cuda.spec.target import Case, Target, Value, defaults
+from gi_cuda.spec.parameters import Value
+from gi_cuda.spec.target import Case, Target, defaults
 
 MOST: Final = 32
 """Largest number of derived cases."""
@@ -175,10 +176,7 @@ def _volume(case: Case) -> int:
 
 
 def _changes(
-    target: Target,
-    given: Mapping[str, int],
-    known: Sequence[Mapping[str, int]],
-    bound: int,
+    target: Target, given: Mapping[str, int], known: Sequence[Mapping[str, int]], bound: int
 ) -> Iterator[dict[str, int]]:
     """Yield changes to the given sizes, the most informative first.
 

@@ -16,7 +16,8 @@ from gi_cuda.spec.expression import Expression, ExpressionError
 from gi_cuda.spec.launching.images import Surface, Texture, View
 from gi_cuda.spec.launching.passed import Struct
 from gi_cuda.spec.launching.shape import InexactLaunch, shaped
-from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target
+from gi_cuda.spec.parameters import Configuration
+from gi_cuda.spec.target import KernelStep, LaunchSequence, Scalar, Target
 
 
 @dataclass(frozen=True, slots=True)

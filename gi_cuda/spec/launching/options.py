@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gi_cuda.spec.target import Configuration, Parameter, ParameterKind, Target, Value
+from gi_cuda.spec.parameters import Configuration, Parameter, ParameterKind, Value
+from gi_cuda.spec.target import Target
 
 
 def macros(target: Target, configuration: Configuration) -> dict[str, str]:

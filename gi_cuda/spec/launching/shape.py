@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from gi_cuda.spec.launching.kernel_names import overload
-from gi_cuda.spec.target import Configuration
+from gi_cuda.spec.parameters import Configuration
 
 _AXES = ("x", "y", "z")
 

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 from gi_cuda.spec.expression import Expression
 from gi_cuda.spec.launching.images import Surface, Texture
 from gi_cuda.spec.launching.passed import Struct
-from gi_cuda.spec.target import (
-    Buffer,
-    BufferRole,
-    KernelStep,
-    LaunchSequence,
-    Parameter,
-    Scalar,
-    Tables,
-)
+from gi_cuda.spec.parameters import Parameter
+from gi_cuda.spec.target import Buffer, BufferRole, KernelStep, LaunchSequence, Scalar, Tables
 from gi_cuda.spec.toml_file.locate import Key, KeyLines
 from gi_cuda.spec.toml_file.table import did_you_mean
 
@@ -59,9 +52,7 @@ class NameResolver:
         """
         if name not in allowed:
             raise self.places.error(
-                key,
-                f"there is no {what} {name!r}",
-                did_you_mean(name, list(allowed)),
+                key, f"there is no {what} {name!r}", did_you_mean(name, list(allowed))
             )
 
     def check_expressions(

@@ -12,6 +12,7 @@ from gi_cuda.spec.application import Application
 from gi_cuda.spec.case_data.other_sizes import outside_domain, sizes_of
 from gi_cuda.spec.launching.kernel_names import overload
 from gi_cuda.spec.oracles import Oracle, Unordered
+from gi_cuda.spec.parameters import Parameter, ParameterKind
 from gi_cuda.spec.target import (
     Buffer,
     BuildOptions,
@@ -19,8 +20,6 @@ from gi_cuda.spec.target import (
     CaseRole,
     Description,
     LaunchSequence,
-    Parameter,
-    ParameterKind,
     Scalar,
     Target,
 )
@@ -216,9 +215,7 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
         for name in check.buffers:
             if name not in judged:
                 raise files.places.error(
-                    (*key, "buffers"),
-                    f"there is no output {name!r}",
-                    did_you_mean(name, judged),
+                    (*key, "buffers"), f"there is no output {name!r}", did_you_mean(name, judged)
                 )
         sizes = {b.size.text for b in buffers if b.name in check.buffers and b.size}
         if isinstance(check, Unordered) and len(sizes) > 1:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 
 ERRORS = {
     "compile": "CompilationFailedConfig",
@@ -82,10 +82,7 @@ def _t4_result(row: Measured) -> dict[str, Any]:
 
 
 def kernel_tuner_cache(
-    values: Mapping[str, Sequence[Value]],
-    rows: Sequence[Measured],
-    kernel: str,
-    device: str,
+    values: Mapping[str, Sequence[Value]], rows: Sequence[Measured], kernel: str, device: str
 ) -> dict[str, Any]:
     """Return a cache of Kernel Tuner; all times are milliseconds.
 

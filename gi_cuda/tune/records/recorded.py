@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.tune.counters import Counters
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.records.dialects import Row, Table, read_kernel_tuner, read_ktt, read_t4

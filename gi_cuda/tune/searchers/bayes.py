@@ -15,7 +15,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.tune.gaussian import Array, Kernel, Process
 from gi_cuda.tune.grid import Grid, Point
 from gi_cuda.tune.searcher import SearcherKind

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 
 _CLOSING = "}}"
 """The brackets that Kernel Tuner leaves out of a cache file while it is tuning."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gi_cuda.genome.space import Space
 from gi_cuda.spec.expression import parse
-from gi_cuda.spec.target import Constraint, Parameter, ParameterKind, Value
+from gi_cuda.spec.parameters import Constraint, Parameter, ParameterKind, Value
 from gi_cuda.tune.grid import Grid
 from gi_cuda.tune.t1.json_node import Node, read_json
 from gi_cuda.tune.t1.python_text import PythonTextError, evaluate, to_c
@@ -164,10 +164,7 @@ def _some(values: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
 
 
 def _parameters(
-    space: Node,
-    values: Mapping[str, list[Value]],
-    constraints: tuple[Constraint, ...],
-    text: str,
+    space: Node, values: Mapping[str, list[Value]], constraints: tuple[Constraint, ...], text: str
 ) -> tuple[Parameter, ...]:
     """Return the parameters; defaults are what the source defines, what the file names, or the
     first values, as far as the constraints allow."""
@@ -247,10 +244,7 @@ def _block(spec: Node, names: Mapping[str, list[int] | None]) -> tuple[str, ...]
 
 
 def _grid(
-    spec: Node,
-    names: Mapping[str, list[int] | None],
-    sizes: Sequence[Node],
-    block: Sequence[str],
+    spec: Node, names: Mapping[str, list[int] | None], sizes: Sequence[Node], block: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the grid: ProblemSize over GridDivX, Y and Z as Kernel Tuner has it, or GlobalSize,
     which counts blocks (CUDA) or threads (OpenCL, Vulkan)."""

@@ -11,7 +11,8 @@ from gi_cuda.errors import UserError
 from gi_cuda.genome.space import Space
 from gi_cuda.spec.c_words import read_integer
 from gi_cuda.spec.expression import Expression, ExpressionError, syntax_tree
-from gi_cuda.spec.target import Target, Value
+from gi_cuda.spec.parameters import Value
+from gi_cuda.spec.target import Target
 
 _TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 _INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))

@@ -201,3 +201,53 @@ def test_integers_in_parts(host):
     np.testing.assert_array_equal(got[:, n - 2].view(np.int32), (a * b).sum(1) + 5)
     below = [[at for at in range(7, -1, -1) if int(x) >> at & 1] for x in given[:32]]
     np.testing.assert_array_equal(got[:, n - 1], [x[1] if len(x) > 1 else 2**32 - 1 for x in below])
+
+
+def test_integer_intrinsics(host):
+    text = """
+    __global__ void k(const unsigned *in, unsigned *out, long long *wide) {
+      unsigned x = in[2 * threadIdx.x], y = in[2 * threadIdx.x + 1], *o = out + 16 * threadIdx.x;
+      o[0] = __popc(x); o[1] = __clz(x); o[2] = __ffs(x); o[3] = __brev(x);
+      o[4] = __byte_perm(x, y, 0x7531); o[5] = __funnelshift_l(x, y, 9);
+      o[6] = __funnelshift_r(x, y, 41); o[7] = __funnelshift_lc(x, y, 40);
+      o[8] = __umulhi(x, y); o[9] = __mulhi(int(x), int(y)); o[10] = __umul24(x, y);
+      o[11] = __mul24(int(x), int(y)); o[12] = min(x, 77u); o[13] = max(int(x), -3);
+      o[14] = abs(int(x)); o[15] = __usad(x, y, 1);
+      wide[threadIdx.x] = __popcll((unsigned long long)x << 32 | y);
+      wide[threadIdx.x] += __mul64hi((long long)x << 31, y);
+    }"""
+    rng = np.random.default_rng(3)
+    values = np.concatenate([[0, 1, 0xFFFFFFFF, 0x80000000], rng.integers(0, 2**32, 60)])
+    values = values.astype(np.uint32)
+    n = len(values) // 2
+    arguments = {"in": values, "out": np.zeros(16 * n, np.uint32), "wide": np.zeros(n, np.int64)}
+    got = host.run(text, arguments, (1,), (n,)).outputs
+    mask = 0xFFFFFFFF
+
+    def signed(value, bits=32):
+        value &= (1 << bits) - 1
+        return value - (1 << bits) if value >> (bits - 1) else value
+
+    for i, (x, y) in enumerate(values.reshape(-1, 2).tolist()):
+        both = y << 32 | x
+        packed = both.to_bytes(8, "little")
+        expected = [
+            x.bit_count(),
+            32 - x.bit_length(),
+            (x & -x).bit_length(),
+            int(f"{x:032b}"[::-1], 2),
+            int.from_bytes(bytes(packed[j] for j in (1, 3, 5, 7)), "little"),
+            both << 9 >> 32,
+            both >> 9,
+            x,
+            x * y >> 32,
+            signed(x) * signed(y) >> 32,
+            (x & 0xFFFFFF) * (y & 0xFFFFFF),
+            signed(x, 24) * signed(y, 24),
+            min(x, 77),
+            max(signed(x), -3),
+            abs(signed(x)),
+            abs(x - y) + 1,
+        ]
+        np.testing.assert_array_equal(got["out"].reshape(n, 16)[i], [e & mask for e in expected])
+        assert got["wide"][i] == both.bit_count() + (signed(x << 31, 64) * y >> 64)

@@ -15,7 +15,8 @@ from gi_cuda.grammar import RuleType
 from tests.integration.backends.conftest import Host
 from tests.integration.grammar.conftest import variants
 from tests.sweeps import sweep
-from tests.unit.grammar.wide_loops import HEAD, LOOPS, OF_HEADER
+from tests.unit.grammar.wide_elements import OF_HEADER
+from tests.unit.grammar.wide_loops import HEAD, LOOPS
 
 SIZES = (1, 2, 3, 31, 64, 101, 128, 256, 257, 259)
 """Elements of a row: one, odd and prime numbers, multiples of a block's turns and their neighbours.

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from gi_cuda.analyze.finalists.winner import Winner
 from gi_cuda.evaluate.levels import idle_types
-from gi_cuda.grammar.interface import Outcome, Place
+from gi_cuda.grammar.coverage.places import Outcome, Place
 from gi_cuda.report.as_json import PRINTED
 from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.generation import Individual, Phases, Tally

@@ -23,7 +23,6 @@ from gi_cuda.analyze.finalists.winner import (
 )
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.cli.results.patch import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual, Tally
@@ -348,20 +347,6 @@ def test_options_that_cannot_be(
     words: list[str], said: list[str], run: Path, finished: Any
 ) -> None:
     refused(gi_cuda(words[0], run, *words[1:], cwd=finished.repository), *said)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("0", "there is no change 0"),
-        ("1-9", "there is no change 9"),
-        ("one", "'one' is not a number or a range"),
-    ],
-)
-def test_numbers_of_changes_that_cannot_be(text: str, said: str) -> None:
-    with pytest.raises(UserError, match=said) as caught:
-        read_numbers(text, 3)
-    assert caught.value.where == "--changes"
 
 
 def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ import pytest
 from gi_cuda.backends.background import Background
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.job_threads import JobThreads
+from gi_cuda.backends.process_ids import signal_name
 from gi_cuda.backends.process_registry import ProcessRegistry, Stopped, process_registry
-from gi_cuda.backends.processes import Process, signal_name
+from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.variants import Built
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.substitutes import Substitute
-from gi_cuda.backends.workers.answering.substituting import why_overflown
+from gi_cuda.backends.workers.answering.comparing import why_overflown
 from gi_cuda.spec.numbers import SMALL_FLOATS
 
 REALS = np.random.default_rng(1).random(500).astype(np.float32)

@@ -9,14 +9,8 @@ import pytest
 import typer
 
 from gi_cuda.cli.options import read_time
-from gi_cuda.cli.search.searching import (
-    OVER,
-    PREPARING,
-    Allowance,
-    _stopping,
-    preparing,
-    time_for,
-)
+from gi_cuda.cli.search.allowance import OVER, Allowance, time_for
+from gi_cuda.cli.search.searching import PREPARING, _stopping, preparing
 from gi_cuda.errors import UserError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.evaluate.scrutiny.ordering.races import has_shared_memory
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_runs import has_shared_memory
 from gi_cuda.spec import load_target
 from gi_cuda.spec.expression import parse
 from tests.conftest import TARGETS

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gi_cuda.grammar import Grammar, Source, convert
+from gi_cuda.grammar.coverage.places import CountedText, Outcome, Place
 from gi_cuda.grammar.frontends.cuda.coverage.marks import counted
-from gi_cuda.grammar.interface import CountedText, Outcome, Place
 
 KERNEL = """\
 #define ROWS 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.declarations.infer import _literal
+from gi_cuda.grammar.frontends.cuda.declarations.literals import type_of_literal
 from gi_cuda.grammar.values import Type
 
 
@@ -30,10 +30,10 @@ from gi_cuda.grammar.values import Type
     ],
 )
 def test_types_of_literals(text: str, spelled: str) -> None:
-    found = _literal(text)
+    found = type_of_literal(text)
     assert found is not None
     assert found == Type(spelled)
 
 
 def test_a_suffix_of_the_users_own_has_no_known_type() -> None:
-    assert _literal("12_km") is None
+    assert type_of_literal("12_km") is None

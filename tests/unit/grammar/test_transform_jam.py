@@ -8,7 +8,8 @@ from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, read_code
 from gi_cuda.grammar.frontends.cuda.transforms.mapping.jam import Jam
 from gi_cuda.grammar.splice import spliced
-from tests.unit.grammar.jam_kernels import AFTER, BEFORE, HEAD
+from tests.unit.grammar.jam_kernels import BEFORE, HEAD
+from tests.unit.grammar.jammed_kernels import AFTER
 
 START = "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
 SUM = "    float sum = 0;\n    for (int j = 0; j < m; j++) sum += a[j * n + i];\n    c[i] = sum;\n"

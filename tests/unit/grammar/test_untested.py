@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.grammar import ALL_TYPES, EDIT_SETS, Operation, RuleType, Source, Why, only_tested
+from gi_cuda.grammar.coverage.places import Outcome, Place
 from gi_cuda.grammar.coverage.untested import Untested
 from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText, convert
-from gi_cuda.grammar.interface import Outcome, Place
 
 KERNEL = """\
 __device__ int helper(int x) {

@@ -8,22 +8,20 @@ import numpy as np
 import pytest
 
 from gi_cuda.results.evaluation import Judge
+from gi_cuda.results.gains import interacts, may_interact, pays
 from gi_cuda.results.measurement import LOADS, Sample
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import (
     Verdict,
-    interacts,
     is_acceptable,
     is_certainly_slower,
     is_faster,
     is_selectable,
     is_settled,
     is_too_noisy,
-    may_interact,
     needs_confirmation,
     noise_floor,
     noise_floor_beside,
-    pays,
     rank,
     spread,
     verdict_of_confirmation,

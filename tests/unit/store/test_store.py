@@ -20,7 +20,7 @@ from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Sample, Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.store import Store, Tabued, database
+from gi_cuda.store import Store, Tabued, run_file
 from gi_cuda.store.migrations import NEWEST
 
 NUMBERS = st.floats(allow_nan=False)
@@ -335,8 +335,8 @@ def test_one_word_says_what_became_of_an_individual(evaluation: Evaluation) -> N
 def test_a_database_that_another_keeps_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_BUSY", 0.0)
-    monkeypatch.setattr(database, "_WAITS", 0.0)
+    monkeypatch.setattr(run_file, "_BUSY", 0.0)
+    monkeypatch.setattr(run_file, "_WAITS", 0.0)
     with Store(tmp_path / "run.db", create=True) as store:
         with closing(sqlite3.connect(tmp_path / "run.db", isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.target import Value
+from gi_cuda.spec.parameters import Value
 from gi_cuda.tune.records.exports import (
     ERRORS,
     Measured,

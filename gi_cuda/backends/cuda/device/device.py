@@ -33,7 +33,7 @@ from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.device.variables import Variables, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import LaunchRefused, Solid, Timed, TimedRun, Verified
+from gi_cuda.backends.protocol.device import Solid, Timed, TimedRun, Verified
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.programs import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
@@ -235,7 +235,7 @@ class CudaDevice(Solid):
     def _look(self, run: TimedRun) -> Look:
         """Return the checks to make after a run."""
         bound = self._binder.bound(run.loaded, run.plan)
-        judged = self._judged(run.plan, bound.variables)
+        judged = self._buffers.judged(run.plan, bound.variables)
         assert run.expected is not None, "what is verified is compared with something"
         answers = self._checks(run.plan, judged, run.expected, run.rules)
         control = self._buffers.control(run.plan)
@@ -320,7 +320,7 @@ class CudaDevice(Solid):
         """Return checks of a run's outputs, see :meth:`Answers.checks`; empty if none are due."""
         if one.expected is None:
             return []
-        judged = self._judged(one.plan, self._binder.bound(one.loaded, one.plan).variables)
+        judged = self._buffers.judged(one.plan, self._binder.bound(one.loaded, one.plan).variables)
         return self._checks(one.plan, judged, one.expected, one.rules)
 
     def _checks(
@@ -338,13 +338,13 @@ class CudaDevice(Solid):
 
     def outputs(self, plan: CasePlan) -> Outputs:
         """Return the outputs that the launches wrote; valid until outputs are asked for again."""
-        judged = self._judged(plan, self._known)
+        judged = self._buffers.judged(plan, self._known)
         return self._told(plan, judged, self._memory.download([region for _, region in judged]))
 
     def agrees(self, plan: CasePlan, expected: Outputs, rules: Rules | None) -> bool:
         """Tell whether the launches are known to have written expected or as good outputs."""
         self._answers.forget_old()
-        checks = self._checks(plan, self._judged(plan, self._known), expected, rules)
+        checks = self._checks(plan, self._buffers.judged(plan, self._known), expected, rules)
         return checks is not None and not self._memory.failing(checks)
 
     def _told(
@@ -358,27 +358,6 @@ class CudaDevice(Solid):
             buffer.name: self._buffers.told(plan, buffer, array.view(buffer.dtype))
             for (buffer, _), array in zip(judged, arrays, strict=True)
         }
-
-    def _judged(
-        self, plan: CasePlan, variables: Mapping[str, Region]
-    ) -> list[tuple[Buffer, Region]]:
-        """Return the buffers that the oracle judges, with their memory after all launches.
-
-        Args:
-            variables: the variant's variables that are buffers.
-
-        Raises:
-            LaunchRefused: the variant has lost a variable that is an output.
-        """
-        regions = {b.name: region for b, region in self._buffers.all(plan, variables)}
-        judged = []
-        for buffer in self._target.buffers:
-            if buffer.role.judged:
-                name = plan.storage[buffer.name]
-                if name not in regions:
-                    raise LaunchRefused(f"the compiled source holds no variable {buffer.symbol}")
-                judged.append((buffer, regions[name]))
-        return judged
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """Return names of inputs and guard zones that were wrongly written, and mend them."""

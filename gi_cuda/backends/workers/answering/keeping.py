@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gi_cuda.backends.protocol.input_requests import KeepsNothing
 from gi_cuda.backends.protocol.programs import CasePlan, Program
-from gi_cuda.backends.workers.answering.substituting import why_wrong
+from gi_cuda.backends.workers.answering.comparing import why_wrong
 from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.backends.workers.cases.other_cases import (
     AT_LEAST,
@@ -108,10 +108,7 @@ def _answers(
 
 
 def _why_wrong(
-    runner: CaseRunner,
-    cases: Sequence[Changed],
-    found: Sequence[Answers],
-    runs: Sequence[Answers],
+    runner: CaseRunner, cases: Sequence[Changed], found: Sequence[Answers], runs: Sequence[Answers]
 ) -> str:
     for number, (case, one) in enumerate(zip(cases, found, strict=True)):
         if wrong := why_wrong(runner, case, one, runs[number :: len(cases)]):

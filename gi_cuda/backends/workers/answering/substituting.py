@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,18 @@ from gi_cuda.backends.protocol.input_requests import (
 )
 from gi_cuda.backends.protocol.programs import Program
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.backends.protocol.substitutes import InPlace, Other, Substitute
+from gi_cuda.backends.protocol.substitutes import InPlace, Substitute
+from gi_cuda.backends.workers.answering.comparing import (
+    WIDER,
+    equal,
+    finite,
+    finite_alike,
+    near,
+    scale_of,
+    why_overflown,
+    why_wrong,
+    width_of,
+)
 from gi_cuda.backends.workers.answering.recording import unwritten
 from gi_cuda.backends.workers.cases.case_runner import CaseRunner
 from gi_cuda.backends.workers.cases.other_cases import (
@@ -37,34 +48,13 @@ from gi_cuda.backends.workers.cases.other_cases import (
 )
 from gi_cuda.backends.workers.cases.written import were_written
 from gi_cuda.spec.case_data.other_sizes import OtherCase
-from gi_cuda.spec.oracles import Allowed, Outputs, Rules, ValueRule
 
-_WIDER = 10.0
-"""Multiple of its tolerance that an oracle allows on substituted inputs.
-
-The tolerance was chosen for the case's own numbers. A long sum that a few terms dominate depends
-more on the order of additions.
-"""
-
-_LITTLE_WIDER = 2.0
-"""The multiple for cases of another size, which may have more additions."""
-
-_TELLING = 2 * _WIDER
+_TELLING = 2 * WIDER
 """Multiple of the tolerance by which the effect of an input has to exceed it, so that a program
-that ignores the input is rejected with :data:`_WIDER` allowed."""
+that ignores the input is rejected with :data:`WIDER` allowed."""
 
 _FEW = 100
 """One in so many elements may be written with its old value, or not, by chance."""
-
-_SAMPLE = 2**20
-"""Number of values, about, from which a median is computed; more would take seconds."""
-
-_SOME = 16
-"""So many integers differ by chance, where there are as few."""
-
-_LEAST_SCALE = 1e-3
-"""Lower limit on the scale of the tolerance, which shrinks with outputs when an input is made a
-thousandth."""
 
 
 def depends_on(runner: CaseRunner, request: DependsOn) -> Effect:
@@ -76,7 +66,7 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> Effect:
         runner.device.make_room(one.given)
         before = answers_of(runner, program, one.given, request.limit)
         limit = min(request.limit, AT_LEAST + LONGER * before.seconds)
-        same = Right(before.outputs, _equal(runner))
+        same = Right(before.outputs, equal(runner))
         found = answers_of(runner, program, one.plan, limit, one.contents, same)
         if found.outputs:
             compared = given.case == least.case and not (
@@ -110,12 +100,12 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if expected is None:
         return None
     overflow = isinstance(request.substitute, Substitute) and request.substitute.to_overflow
-    width = _width(request.substitute)
-    rules = _finite(runner) if overflow else near(runner, width) if expected.scale == 1 else None
+    width = width_of(request.substitute)
+    rules = finite(runner) if overflow else near(runner, width) if expected.scale == 1 else None
     known = Right(expected.runs[0].outputs, rules)
     found = answers_of(runner, request.program, one.plan, expected.limit, one.contents, known)
     if not isinstance(request.substitute, OtherCase) and request.substitute.special:
-        found = replace(found, outputs=_alike(found.outputs, expected.runs[0].outputs))
+        found = replace(found, outputs=finite_alike(found.outputs, expected.runs[0].outputs))
     if overflow:
         whole = {name for name, kind in runner.types.items() if not kind.real}
         wrong = why_overflown(found.outputs, expected.runs[0].outputs, whole)
@@ -174,37 +164,6 @@ def _differs(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
-def _width(other: Other) -> float:
-    """Return the multiple of its tolerance that an oracle allows."""
-    if isinstance(other, OtherCase):
-        return 1.0 if other.reseeded else _LITTLE_WIDER
-    return 1.0 if isinstance(other, InPlace) else _WIDER
-
-
-def near(runner: CaseRunner, width: float = _WIDER) -> Rules | None:
-    """Return rules to compare outputs on substituted inputs; None if the oracle has to be asked."""
-    return runner.target.oracle.wider(width).rules(runner.types)
-
-
-def _equal(runner: CaseRunner) -> Rules:
-    """Return rules that accept equal numbers. Zeros of both signs are equal."""
-    return {
-        name: (ValueRule(Allowed.NEAR if kind.real else Allowed.UNDEFINED, kind),)
-        for name, kind in runner.types.items()
-    }
-
-
-def _finite(runner: CaseRunner) -> Rules:
-    """Return rules that accept real numbers without an overflow, and equal integers."""
-    found: dict[str, tuple[ValueRule, ...]] = {}
-    for name, kind in runner.types.items():
-        allowed = Allowed.FINITE if kind.dtype.kind == "f" else Allowed.UNDEFINED
-        # Of small floats, which lie in memory as integers, no limit is told.
-        is_small = kind.real and kind.dtype.kind != "f"
-        found[name] = () if is_small else (ValueRule(allowed, kind),)
-    return found
-
-
 def _expected(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | None:
     """Return the reference's outputs, or None as :func:`agrees_with` says; cached."""
     reference = request.reference
@@ -232,8 +191,8 @@ def _fit(runner: CaseRunner, request: AgreesWith, right: Changed) -> Expected | 
     special = not isinstance(other, OtherCase) and other.special
     several = not isinstance(other, Substitute) and not special
     scaled = not other.reseeded if isinstance(other, OtherCase) else other.scaled
-    scale = _scale(given, runs[0]) if scaled else 1.0
-    width = _width(request.substitute)
+    scale = scale_of(given, runs[0]) if scaled else 1.0
+    width = width_of(request.substitute)
     known = Right(runs[0].outputs, near(runner, width) if scale == 1 else None)
     again = answers_of(runner, request.reference, right.plan, limit, right.contents, known)
     if why_wrong(runner, right, again, runs, scale, width) or _unjudged(runner, right, runs):
@@ -261,61 +220,6 @@ def _given(runner: CaseRunner, request: AgreesWith, right: Changed) -> Answers:
         runner.given[key] = answers_of(runner, reference, right.given, request.limit)
     found: Answers = runner.given[key]
     return found
-
-
-def _scale(given: Answers, found: Answers) -> float:
-    """Return the magnitude of the outputs relative to those on the case's own inputs, at most 1."""
-    parts = [1.0]
-    for name, array in found.outputs.items():
-        if array.dtype.kind == "f" and (size := _size(given.outputs[name])):
-            parts.append(max(_LEAST_SCALE, _size(array) / size))
-    return min(parts)
-
-
-def _size(array: NDArray[Any]) -> float:
-    """Return the median magnitude of the values that are not 0, from a sample of a large array."""
-    some = array.reshape(-1)[:: 1 + array.size // _SAMPLE]
-    sizes = np.abs(some[np.isfinite(some) & (some != 0)])
-    return float(np.median(sizes)) if sizes.size else 0.0
-
-
-def _alike(outputs: Outputs, right: Outputs) -> Outputs:
-    """Return outputs, with the reference's values where neither is finite.
-
-    Whether NaN or an infinity results depends on the order of additions.
-    """
-    return {
-        name: np.where(np.isfinite(array) | np.isfinite(right[name]), array, right[name])
-        if array.dtype.kind == "f"
-        else array
-        for name, array in outputs.items()
-    }
-
-
-def why_overflown(found: Outputs, right: Outputs, whole: Collection[str]) -> str:
-    """Describe an output value that is not finite while the reference's is, or that is one of many
-    integers of which most differ; "" if there is none.
-
-    Most integers differ, for example, if a search for the least number begins at a limit that is
-    too low. A few may differ: rounding errors are larger with large numbers.
-
-    Args:
-        whole: names of the outputs that are integers.
-    """
-    for name, array in found.items():
-        expected = right[name]
-        if array.dtype.kind == "f":
-            lost = np.flatnonzero(np.isfinite(expected) & ~np.isfinite(array))
-            least = 0
-        elif name in whole:
-            lost = np.flatnonzero(array != expected)
-            least = max(_SOME, array.size // 2)
-        else:
-            continue
-        if lost.size > least:
-            at = lost[0]
-            return f"{name}[{at}] is {array[at]}, expected {expected[at]}"
-    return ""
 
 
 def _became_nan(case: Changed, given: Answers, found: Answers) -> bool:
@@ -350,11 +254,7 @@ def _most_unwritten(part: float) -> float:
 
 
 def _is_ordered(
-    runner: CaseRunner,
-    reference: Program,
-    case: Changed,
-    given: Answers,
-    runs: Sequence[Answers],
+    runner: CaseRunner, reference: Program, case: Changed, given: Answers, runs: Sequence[Answers]
 ) -> bool:
     """Tell whether the reference depends on thread order, but not on the original case.
 
@@ -384,37 +284,3 @@ def _unjudged(runner: CaseRunner, case: Changed, runs: Sequence[Answers]) -> boo
     oracle = runner.target.oracle
     expected = oracle.reference([run.outputs for run in runs])
     return not oracle.judge(case.data.values, runs[0].outputs, expected).acceptable
-
-
-def why_wrong(
-    runner: CaseRunner,
-    case: Changed,
-    found: Answers,
-    runs: Sequence[Answers],
-    scale: float = 1.0,
-    width: float = _WIDER,
-) -> str:
-    """Return what is wrong with outputs, judged by the reference's runs; "" if nothing is.
-
-    Args:
-        scale: magnitude of outputs and tolerance relative to the original case.
-        width: multiple of its tolerance that the oracle allows.
-    """
-    if found.damaged:
-        return f"wrote where it must not: {', '.join(found.damaged)}"
-    if not found.outputs:
-        return ""
-    oracle = runner.target.oracle.wider(width)
-    scaled = [_times(1 / scale, run.outputs) for run in (found, *runs)]
-    verdict = oracle.judge(case.data.values, scaled[0], oracle.reference(scaled[1:]))
-    return "" if verdict.acceptable else verdict.reason or "its answers are not acceptable"
-
-
-def _times(times: float, outputs: Outputs) -> Outputs:
-    """Multiply outputs of real numbers by a factor."""
-    if times == 1:
-        return outputs
-    return {
-        name: array * array.dtype.type(times) if array.dtype.kind == "f" else array
-        for name, array in outputs.items()
-    }

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.agreement import same_bytes
 from gi_cuda.backends.protocol.device import (
     Device,
     LaunchRefused,
@@ -30,6 +29,7 @@ from gi_cuda.backends.workers.cases.memory_check import check_room
 from gi_cuda.backends.workers.cases.outputs import bytes_of, damage_of, digest_of
 from gi_cuda.backends.workers.cases.pace import SLOW, Pace, pace
 from gi_cuda.backends.workers.cases.prepared import UNREADABLE, is_mapped, load, save
+from gi_cuda.backends.workers.cases.same_data import is_same_data
 from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
     Case,
@@ -50,8 +50,6 @@ from gi_cuda.spec.oracles import Python
 _PREPARED = ".prepared"
 _STORED = (".npz", _PREPARED)
 
-_FEW = 1024
-"""Number of items of arrays that are compared first."""
 
 _OPINIONS = 1000
 """Number of the oracle's judgements that are cached."""
@@ -163,7 +161,9 @@ class CaseRunner:
         Train and held-out cases are the same if an application makes only one launch.
         """
         mine = self.cases[case]
-        return next(name for name, one in self.cases.items() if one is mine or _alike(one, mine))
+        return next(
+            name for name, one in self.cases.items() if one is mine or is_same_data(one, mine)
+        )
 
     def made(self, case: Case) -> CaseData:
         """Return the data of a case, which need not be one of the target's. The data is made once.
@@ -388,24 +388,3 @@ def _forget(case: str, folder: Path) -> None:
     """Remove the recorded outputs of a case; links are not overwritten."""
     for ending in _STORED:
         (folder / f"{case}{ending}").unlink(missing_ok=True)
-
-
-def _alike(one: CaseData, other: CaseData) -> bool:
-    """Tell whether two cases have the same data, bit for bit."""
-    if one.extras or other.extras:
-        return False
-    mine, theirs = ({**case.scalars, **case.buffers} for case in (one, other))
-    if mine.keys() != theirs.keys():
-        return False
-    pairs = [
-        (np.array(mine[name], ndmin=1, copy=None), np.array(theirs[name], ndmin=1, copy=None))
-        for name in mine
-    ]
-    kinds = all(
-        first.dtype == second.dtype and first.size == second.size for first, second in pairs
-    )
-    return kinds and all(
-        same_bytes(first[:most], second[:most])
-        for most in (_FEW, None)  # whole arrays only if the first items are equal
-        for first, second in pairs
-    )

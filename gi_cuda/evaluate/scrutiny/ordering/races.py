@@ -8,96 +8,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
 from typing import Final, Protocol
 
-from gi_cuda.backends import cores
 from gi_cuda.backends.job_threads import at_once, both
-from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
+from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.backends.sanitize import LIMIT, Watched, watch
+from gi_cuda.backends.protocol.variants import Compiler, Phenotype
+from gi_cuda.backends.sanitize import LIMIT
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
+from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.scrutiny.objections import Objection, objections_of
 from gi_cuda.evaluate.scrutiny.ordering.order_words import changes_order, changes_order_of_blocks
-from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import (
-    SanitizerFinding,
-    compiled_in,
-    from_outside,
-    new_findings,
-    races,
-)
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_logs import SanitizerFinding, new_findings
+from gi_cuda.evaluate.scrutiny.ordering.sanitizer_runs import findings_of, together
 from gi_cuda.evaluate.scrutiny.ordering.small_cases import SmallCases
 from gi_cuda.grammar import Source
-from gi_cuda.spec import Target
 from gi_cuda.subject import Subject
-
-_READERS: Final = {
-    LogForm.COMPILED_IN: compiled_in,
-    LogForm.FROM_OUTSIDE: from_outside,
-    LogForm.RACES: races,
-}
-
-
-def findings_of(
-    sanitizer: Sanitizer,
-    session: Session,
-    one: Candidate,
-    cases: Sequence[str],
-    source: Source,
-    folder: Path,
-    limit: float = LIMIT,
-    processes: int = 0,
-) -> tuple[list[SanitizerFinding], str]:
-    """Return a sanitizer's findings in a source on some cases, and a message if a run failed.
-
-    Several cases run at a time, if there are enough cores.
-
-    Args:
-        source: name and text of the source.
-        folder: for binaries.
-        limit: time limit of a run, in seconds.
-        processes: number of processes at a time; 0: as many as there are cores for.
-    """
-    built: Built | None = one.binary
-    if built is None:
-        (built,) = build_candidates(sanitizer.compiler, [one], folder)
-    if isinstance(built, BuildFailure):
-        return [], f"does not compile for {sanitizer.name}: {built.message}"
-    if sanitizer.shared_alone and not has_shared_memory(built, session.target):
-        return [], ""
-    program = partial(one.program, built)
-
-    def watched(some: Sequence[str]) -> Watched:
-        # A process makes all cases of its session, so give it only its share.
-        return watch(sanitizer, replace(session, cases=tuple(some)), program(some), limit)
-
-    processes = min(processes or together(), len(cases))
-    groups = [cases[first::processes] for first in range(processes)]
-    runs = at_once([partial(watched, some) for some in groups])
-    found = [one for run in runs for one in _READERS[sanitizer.form](run.log, source)]
-    return list(dict.fromkeys(found)), next((run.failure for run in runs if run.failure), "")
-
-
-def has_shared_memory(binary: Binary, target: Target) -> bool:
-    """Tell whether a program has shared memory; True if unknown."""
-    steps = [step for launch in target.launches for step in launch.steps]
-    if binary.lent or any(step.shared.text != "0" for step in steps):
-        return True
-    return binary.resources.get("shared") != 0
-
-
-def together() -> int:
-    """Return the number of cases that run at a time; a detector needs the memory of several
-    workers.
-    """
-    return max(1, min(4, cores() // 2))
-
 
 ENOUGH = 10.0
 """Seconds of race detection on the reference after which no further case begins. A case takes from

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from gi_cuda.backends.protocol.backend import LogForm
 from gi_cuda.grammar import Source
 
 _ADDRESS = re.compile(r"==\d+==ERROR: AddressSanitizer: ([\w-]+)[^\n]*\n((?:.*\n)*?)(?=\s*\n|\Z)")
@@ -157,3 +158,11 @@ def new_findings(
     """Return the variant's findings that the reference does not have."""
     known = {finding.key for finding in reference}
     return [finding for finding in variant if finding.key not in known]
+
+
+READERS = {
+    LogForm.COMPILED_IN: compiled_in,
+    LogForm.FROM_OUTSIDE: from_outside,
+    LogForm.RACES: races,
+}
+"""Functions that read a log, by its form."""

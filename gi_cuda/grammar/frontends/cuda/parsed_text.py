@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
+from gi_cuda.grammar.coverage.places import CountedText, Place
 from gi_cuda.grammar.coverage.tested import DROPS
 from gi_cuda.grammar.coverage.untested import Untested
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
@@ -30,7 +31,7 @@ from gi_cuda.grammar.frontends.cuda.rules.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.rules.unset import alone_setting
 from gi_cuda.grammar.frontends.cuda.text.several import read_files
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
+from gi_cuda.grammar.interface import ParsedText, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion, Hunk

@@ -16,6 +16,7 @@ from gi_cuda.backends.cuda.device.memory_layout.memory import (
     Region,
     guards,
 )
+from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.programs import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
 from gi_cuda.spec.case_data.addresses import addressed, numbered
@@ -149,6 +150,27 @@ class Buffers:
                 yield buffer, self.region(plan, buffer.name)
             elif buffer.name in variables:
                 yield buffer, variables[buffer.name]
+
+    def judged(
+        self, plan: CasePlan, variables: Mapping[str, Region]
+    ) -> list[tuple[Buffer, Region]]:
+        """Return the buffers that the oracle judges, with their memory after all launches.
+
+        Args:
+            variables: the variant's variables that are buffers.
+
+        Raises:
+            LaunchRefused: the variant has lost a variable that is an output.
+        """
+        regions = {b.name: region for b, region in self.all(plan, variables)}
+        judged = []
+        for buffer in self._target.buffers:
+            if buffer.role.judged:
+                name = plan.storage[buffer.name]
+                if name not in regions:
+                    raise LaunchRefused(f"the compiled source holds no variable {buffer.symbol}")
+                judged.append((buffer, regions[name]))
+        return judged
 
     def make_room(self, plan: CasePlan) -> None:
         """Allocate and fill the buffers of a case, unless that was done before.

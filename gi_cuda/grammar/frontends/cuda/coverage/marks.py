@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from gi_cuda.grammar.coverage.places import CountedText, Outcome, Place
 from gi_cuda.grammar.frontends.cuda.rendering.guard import watched
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.interface import CountedText, Outcome, Place
 from gi_cuda.grammar.rule import Function, Loop, Rule
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice

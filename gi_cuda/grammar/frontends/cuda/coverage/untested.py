@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 
+from gi_cuda.grammar.coverage.places import Outcome, Place
 from gi_cuda.grammar.coverage.tested import DROPS
 from gi_cuda.grammar.coverage.untested import Untested, UntestedRule, Why
 from gi_cuda.grammar.frontends.cuda.rendering.guard import ends_with_condition
 from gi_cuda.grammar.frontends.cuda.text.layout import Layout, Span
 from gi_cuda.grammar.frontends.cuda.text.reading import bare_text
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.grammar.rule import Loop, Rule
 from gi_cuda.grammar.rule_types import Operation, RuleType
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.declarations.literals import type_of_literal
 from gi_cuda.grammar.frontends.cuda.declarations.signatures import Signature
 from gi_cuda.grammar.frontends.cuda.declarations.types import TypeBook
 from gi_cuda.grammar.frontends.cuda.rules.findings import Findings
@@ -21,7 +22,6 @@ _SHIFTS = frozenset({"<<", ">>"})
 _FLOAT = Type("float")
 _UNSIGNED = Type("unsigned int")
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
-_NUMBER = re.compile(r"[-+]?(?P<hex>0[xX])?.*?(?P<suffix>[uUlLfFzZ]*)", re.DOTALL)
 _BUILTIN_OBJECTS = {
     **dict.fromkeys(("threadIdx", "blockIdx"), Type("dim3", (), True)),
     **dict.fromkeys(("blockDim", "gridDim"), Type("dim3", (), True)),
@@ -185,7 +185,7 @@ class Inference:
         if depth > _DEEPEST:
             return None
         if node.type == "number_literal":
-            return _literal(spelled)
+            return type_of_literal(spelled)
         if node.type in ("true", "false"):
             return BOOL
         if node.type == "identifier":
@@ -206,7 +206,7 @@ class Inference:
     # -- expressions --------------------------------------------------------------------------
 
     def _number(self, node: Node, function: int, depth: int) -> Typed | None:
-        type_ = _literal(self.findings.span(node))
+        type_ = type_of_literal(self.findings.span(node))
         return None if type_ is None else Typed(type_)
 
     def _inner(self, node: Node, function: int, depth: int) -> Typed | None:
@@ -276,12 +276,9 @@ class Inference:
         found = one if one == other else arithmetic_result(one, other)
         return None if found is None else Typed(found)
 
-    def _assignment(self, node: Node, function: int, depth: int) -> Typed | None:
-        found = self.type(node.child_by_field_name("left"), function, depth)
-        return None if found is None else Typed(found)
-
-    def _update(self, node: Node, function: int, depth: int) -> Typed | None:
-        found = self.type(node.child_by_field_name("argument"), function, depth)
+    def _written(self, node: Node, function: int, depth: int) -> Typed | None:
+        field = "left" if node.type == "assignment_expression" else "argument"
+        found = self.type(node.child_by_field_name(field), function, depth)
         return None if found is None else Typed(found)
 
     def _call(self, node: Node, function: int, depth: int) -> Typed | None:
@@ -356,37 +353,6 @@ def _of_pointers(operator: str, left: Type, right: Type) -> Type | None:
     return None
 
 
-def _literal(text: str) -> Type | None:
-    """Return the type of a numeric literal; None if it has a user-defined suffix."""
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    suffix = match["suffix"].lower()
-    digits = text.lower()
-    floats = (
-        "." in digits or (not match["hex"] and "e" in digits) or (match["hex"] and "p" in digits)
-    )
-    if match["hex"] and not floats:
-        suffix = suffix.replace("f", "")
-    elif floats:
-        return Type({"f": "float", "l": "long double"}.get(suffix, "double"))
-    if "z" in suffix or (digits[-1:].isalpha() and not suffix and not match["hex"]):
-        return None
-    bare = digits.strip("+-").rstrip("ul").replace("'", "")
-    base = 16 if match["hex"] else 2 if bare[:2] == "0b" else 8 if bare[:1] == "0" else 10
-    try:
-        value = int(bare, base)
-    except ValueError:
-        return None
-    longs = suffix.count("l")
-    signed_only = base == 10 and "u" not in suffix
-    if longs == 0 and value > (0x7FFFFFFF if signed_only else 0xFFFFFFFF):
-        longs = 1
-    most = 0x7FFFFFFF if longs == 0 else 0x7FFFFFFFFFFFFFFF
-    unsigned = "u" in suffix or (base != 10 and value > most)
-    return Type(("unsigned " if unsigned else "") + (" ".join(["long"] * longs) or "int"))
-
-
 _Reader = Callable[[Inference, Node, int, int], Typed | None]
 
 _READERS: dict[str, _Reader] = {
@@ -403,8 +369,8 @@ _READERS: dict[str, _Reader] = {
     "field_expression": Inference._field,
     "cast_expression": Inference._cast,
     "conditional_expression": Inference._conditional,
-    "assignment_expression": Inference._assignment,
-    "update_expression": Inference._update,
+    "assignment_expression": Inference._written,
+    "update_expression": Inference._written,
     "call_expression": Inference._call,
     "sizeof_expression": Inference._sizeof,
 }

@@ -9,13 +9,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.transforms.code import (
-    LOOPS,
-    TOGETHER,
-    Code,
-    Function,
-    descend,
-)
+from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, TOGETHER, Code, Function, descend
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite, Site
 from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import indices
 from gi_cuda.grammar.frontends.cuda.transforms.reading.arithmetic import (

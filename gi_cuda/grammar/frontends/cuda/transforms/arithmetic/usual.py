@@ -6,10 +6,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import LOOPS, Code, Function
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite
 from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.heads import Head
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh
-from gi_cuda.grammar.frontends.cuda.transforms.writing.versions import (
-    head_of_versions,
-    versions,
-)
+from gi_cuda.grammar.frontends.cuda.transforms.writing.versions import head_of_versions, versions
 from gi_cuda.grammar.rule_types import RuleType
 
 _DIVIDE = frozenset({"/", "%", "/=", "%="})

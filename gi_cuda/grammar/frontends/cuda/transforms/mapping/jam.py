@@ -7,16 +7,8 @@ import re
 from gi_cuda.grammar.frontends.cuda.transforms.code import Code, Function
 from gi_cuda.grammar.frontends.cuda.transforms.family import Family, Rewrite
 from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import shape_along
-from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.items import (
-    Items,
-    read_items,
-)
-from gi_cuda.grammar.frontends.cuda.transforms.writing.jammed import (
-    Frame,
-    Jamming,
-    guarded,
-    jammed,
-)
+from gi_cuda.grammar.frontends.cuda.transforms.reading.per_item.items import Items, read_items
+from gi_cuda.grammar.frontends.cuda.transforms.writing.jammed import Frame, Jamming, guarded, jammed
 from gi_cuda.grammar.frontends.cuda.transforms.writing.layout import fresh, unit
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, indent, newline, replacing

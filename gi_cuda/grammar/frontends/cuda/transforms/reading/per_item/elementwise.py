@@ -10,13 +10,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.text.syntax import is_bare, name_node
-from gi_cuda.grammar.frontends.cuda.transforms.code import (
-    NESTS,
-    Code,
-    Function,
-    descend,
-    is_nested,
-)
+from gi_cuda.grammar.frontends.cuda.transforms.code import NESTS, Code, Function, descend, is_nested
 from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import (
     Index,
     declared_as,

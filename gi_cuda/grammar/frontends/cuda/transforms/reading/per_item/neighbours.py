@@ -20,10 +20,7 @@ from gi_cuda.grammar.frontends.cuda.transforms.code import (
 )
 from gi_cuda.grammar.frontends.cuda.transforms.host_code.expressions import literal
 from gi_cuda.grammar.frontends.cuda.transforms.mapping.indices import declared_names
-from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import (
-    unparenthesized,
-    without_casts,
-)
+from gi_cuda.grammar.frontends.cuda.transforms.reading.lvalues import unparenthesized, without_casts
 from gi_cuda.grammar.frontends.cuda.transforms.reading.memory import (
     Access,
     Pointer,

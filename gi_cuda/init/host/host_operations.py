@@ -1,4 +1,4 @@
-"""Translate calls in host expressions to a target's: rounded divisions, minima, casts."""
+"""Translate calls and operators of host code to a target's: divisions, minima, casts, sums."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ from gi_cuda.init.kernel.sizes import bracketed, divided_up
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
 _NUMBER = re.compile(r"u?int(?:\d+_t)?|unsigned(?:\s+\w+)*|u?long|size_t|float|double")
+
+_OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
+
+_WHOLE = frozenset(
+    {"identifier", "number_literal", "binary_expression", "parenthesized_expression"}
+)
+"""Kinds of expressions that can be operands without brackets."""
 
 Reader = Callable[[Node], str | None]
 """Function that translates an expression of the host code to a target's; None if impossible."""
@@ -61,3 +68,24 @@ def _ceiling(code: CudaFile, node: Node, read: Reader) -> str | None:
     whole = _WHOLE_REAL.fullmatch(code.of(right))
     b = whole[1] if whole else read(right)
     return None if a is None or b is None else divided_up(a, b)
+
+
+def value_of_operator(node: Node, read: Reader) -> str | None:
+    """Return a binary expression as an expression of a target; None if it has no translation.
+
+    Args:
+        read: translates the operands.
+    """
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    operator = node.child_by_field_name("operator")
+    if left is None or right is None or operator is None:
+        return None
+    if not _OPERATORS.fullmatch(operator.type):
+        return None
+    a, b = _operand(left, read), _operand(right, read)
+    return None if a is None or b is None else f"{a} {operator.type} {b}"
+
+
+def _operand(node: Node, read: Reader) -> str | None:
+    text = read(node)
+    return text if text is None or node.type in _WHOLE else bracketed(text)

@@ -27,10 +27,8 @@ SHARED = {
         "test_members_of_structs_may_lie_anywhere",
     ),
     "test_host_atomics": ("test_atomics",),
-    "test_host_language": (
-        "test_constants_and_globals_are_set_from_outside",
-        "test_integer_intrinsics",
-    ),
+    "test_host_intrinsics": ("test_integer_intrinsics",),
+    "test_host_language": ("test_constants_and_globals_are_set_from_outside",),
     "test_host_textures": (
         "test_textures_of_every_format",
         "test_far_indices_are_outside",

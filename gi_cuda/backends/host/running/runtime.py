@@ -94,7 +94,7 @@ class Runtime:
     """The runtime library, loaded into this process. Only one thread may use it.
 
     Args:
-        library: path from :func:`gi_cuda.backends.host.build_library`.
+        library: path from :func:`gi_cuda.backends.host.build.library.build_library`.
 
     Attributes:
         secret: arrays, mapped from files, that no launch can read.

@@ -105,8 +105,8 @@ _STATUS = threading.Lock()
 of them would find nothing left to read, and take that for exit status 255."""
 
 NOISY = ("copies of the reference differ in speed by up to", "this machine is too noisy")
-"""What is said of a machine on which nothing can be measured, as one that runs tests is now and
-then. Nothing is left behind then."""
+"""Beginnings of the errors for a machine on which nothing can be measured, as a machine that runs
+tests is now and then. Such a command leaves nothing behind."""
 
 THOROUGH = "GI_CUDA_TEST_THOROUGH"
 """In the environment of a command that is to validate and compare in as many processes as users'
@@ -116,7 +116,7 @@ do, and to propose as much data, where a test asks for that; see ``few_processes
 ATTEMPTS = 4
 
 FEW = replace(replicates.THOROUGH, builds=3)
-"""How often a source is measured then."""
+"""Number of builds that commands of tests measure, instead of the users' number."""
 
 SOON = 0.01
 """Seconds that a case for a GPU takes on the host then."""

@@ -11,10 +11,10 @@ from typing import Self
 
 _CONTINUE, _DETACH, _SEIZE, _INTERRUPT = 7, 17, 0x4206, 0x4207
 _HELD_AT_EXIT = 0x40
-"""What is asked for of a process that is traced."""
+"""Option of ptrace: the process is held when it ends."""
 
 _EXITS, _INTERRUPTED = 6, 128
-"""Why it is stopped."""
+"""Reasons for which a traced process is stopped: its end, an interruption."""
 
 _ALL = 0x40000000
 """Waiting is for processes that others have started, too."""

@@ -311,7 +311,7 @@ TRANSFORMS = frozenset(kind for kind in RuleType if kind.kind.transforms)
 OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "instructions") - {
     RuleType.JUMP
 }
-"""What instructions read: registers by their type, and literals.
+"""Types of instruction operands: registers by their type, and literals.
 
 Instructions are statements; before a jump something may be inserted.
 """

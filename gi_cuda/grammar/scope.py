@@ -82,7 +82,7 @@ class Scope:
 
     tables: Mapping[tuple[int, str], _Visible]
     boundaries: Mapping[int, Sequence[int]]
-    """By function number, the offsets at which the set of visible names or values changes."""
+    """Offsets at which the set of visible names or values changes, by function number."""
 
     @classmethod
     def of(cls, declarations: Iterable[Declaration]) -> Scope:

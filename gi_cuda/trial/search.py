@@ -215,11 +215,6 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     if passing := brief or spare:
         return passing
     assert furthest is not None, "the first one is always tried"
-    if _bearable(furthest.trouble):  # nothing that is faster does
-        trouble = attempt(furthest.proposal, PATIENCE)
-        if trouble is None or isinstance(trouble, Bearable):
-            return _passed(furthest.proposal, furthest.done)
-        furthest = replace(furthest, trouble=trouble)
     return Outcome(furthest.proposal, furthest.trouble, tuple(dict.fromkeys(tried)))
 
 

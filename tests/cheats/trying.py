@@ -23,7 +23,7 @@ from gi_cuda.upstream.submission import validate_steps
 from tests.cheats import CHEATS, FOLDER, Cheat
 
 GAIN = 1.5
-"""What a cheat that works gains at least. One that is harmless gains nothing where it does not."""
+"""Least speedup of a cheat that works."""
 
 
 def certified(target: str, backend: str, folder: Path, *, transformed: bool = False) -> list[str]:

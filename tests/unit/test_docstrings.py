@@ -19,16 +19,17 @@ RIDDLES = {
 Instead of "What a kernel is launched with": "Launch configuration of a kernel".
 """
 
-Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
 
 def riddles(file: Path) -> Iterator[str]:
-    """Yield the place and the first line of each docstring that begins with such a word."""
+    """Yield the place and the first line of each docstring, those of constants and attributes
+    among them, that begins with such a word.
+    """
     for node in ast.walk(ast.parse(file.read_text())):
-        text = ast.get_docstring(node) if isinstance(node, Documented) else None
-        if text and text.split()[0] in RIDDLES:
-            line = getattr(node, "lineno", 1)
-            yield f"{file.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            continue
+        text = node.value.value
+        if isinstance(text, str) and text.split()[:1] and text.split()[0] in RIDDLES:
+            yield f"{file.relative_to(ROOT)}:{node.lineno}: {text.splitlines()[0]}"
 
 
 @pytest.mark.parametrize("folder", ["gi_cuda", "benchmarks", "tests"])

@@ -44,7 +44,7 @@ TOGETHER = max(1, min(3, cores() // 4))
 seconds."""
 
 AHEAD = cores() >= 8
-"""Whether there are enough cores for speculative work: the reference and the best individuals are
+"""True if there are enough cores for speculative work: the reference and the best individuals are
 watched for races before it is known whether any individual is right."""
 
 NOT_FASTER = 3

@@ -8,7 +8,7 @@ from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Buffer, BufferRole, Target
 
 Counts = Mapping[str, Mapping[str, tuple[int, int]]]
-"""By case and buffer: the number of elements that satisfy a condition, and of all elements."""
+"""Two numbers for each case and buffer: elements that satisfy a condition, and all elements."""
 
 Unwritten = Counts
 """Counts of the elements of outputs that were not written."""

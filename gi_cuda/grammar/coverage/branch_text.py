@@ -14,7 +14,7 @@ _VARIANT = re.compile(r"\Av\d+/")
 
 _TRUE, _FALSE = "no case makes {} true", "no case makes {} false"
 CONDITIONAL = (_TRUE, _FALSE)
-"""How a gap of a condition is said."""
+"""Sentences for a condition that is never true or never false; ``{}`` is the condition."""
 
 
 class Places:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -63,13 +62,11 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
         return
     if (other := other_block(proposal)) is not None:
         yield other
-    kinds = [_given, _few_bytes, _narrow, whole_sizes, _small]
+    kinds = [_given, _few_bytes, _narrow, _whole_sizes, _small]
     if "which is in no buffer" in trouble.message:
-        kinds = [_given, _small, _few_bytes, _narrow, whole_sizes]
+        kinds = [_given, _small, _few_bytes, _narrow, _whole_sizes]
     if trouble.signal is None:
-        kinds = [whole_sizes, *kinds]
-    elif trouble.signal == signal.SIGFPE:
-        kinds = [_positive, *kinds]
+        kinds = [_whole_sizes, *kinds]
     for kind in kinds:
         mend = kind(proposal)
         if mend.proposal != proposal:
@@ -133,19 +130,12 @@ def _few_bytes(proposal: Proposal) -> Mend:
     return Mend(_filled(proposal, _bytes, Fill(0, MOST), note), f"bytes below {MOST}")
 
 
-def _positive(proposal: Proposal) -> Mend:
-    note = "not 0, as something is divided by them"
-    found = _filled(proposal, _whole_numbers, Fill(1, MOST), note)
-    return Mend(with_scalars(found, lambda s: int(s.value) or 1, note), "whole numbers from 1 on")
-
-
 def _narrow(proposal: Proposal) -> Mend:
     note = "small, as they may be indices"
     return Mend(_filled(proposal, _whole_numbers, Fill(0, 2), note), "whole numbers of 0 and 1")
 
 
-def whole_sizes(proposal: Proposal) -> Mend:
-    """Make sizes multiples of the block size."""
+def _whole_sizes(proposal: Proposal) -> Mend:
     note = "a multiple of what blocks are made of"
     return Mend(
         resized(proposal, lambda _, n: max(_WHOLE, n // _WHOLE * _WHOLE), note),

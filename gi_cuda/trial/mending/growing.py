@@ -23,8 +23,8 @@ _NONE = Beyond(0, 0, 0)
 
 _READ_BESIDE = 2**32 - POISON
 _MARGINS = 2**15
-"""As an index, poison leads to _READ_BESIDE items before a buffer, and the contents of margins lead
-up to _MARGINS items further."""
+"""Distances in items: poison, used as an index, leads to _READ_BESIDE items before a buffer, and
+the contents of margins lead up to _MARGINS items further."""
 
 
 def is_poison(items: int) -> bool:

@@ -15,7 +15,6 @@ from gi_cuda.trial.mending.contents import (
     nearer,
     telling,
     varied,
-    whole_sizes,
 )
 from gi_cuda.trial.mending.growing import larger
 from gi_cuda.trial.mending.resizing import faster, longer
@@ -24,7 +23,6 @@ from gi_cuda.trial.troubles import (
     Beside,
     Blind,
     Brief,
-    Crowded,
     Died,
     Idle,
     Impossible,
@@ -62,8 +60,6 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from telling(proposal)
         case Alike():
             yield from varied(proposal)
-        case Crowded():
-            yield whole_sizes(proposal)
         case Tiny(sizes):
             yield _finer(proposal, sizes)
         case Idle(names):

@@ -29,7 +29,7 @@ from gi_cuda.backends.protocol.agreement import NOTHING, values
 
 Bytes = NDArray[np.uint8]
 Kernel = Callable[["Driver", bytes], None]
-"""What a launch does, with its arguments as they lie in memory."""
+"""A pretended kernel: gets the driver, and the arguments as they lie in memory."""
 
 _FIRST = 2**33
 _ALIGNMENT = 2**16

@@ -133,7 +133,8 @@ SMALL = [
     ("tanh.approx.f16x2 %0, %1;", [0.0], [0.0, np.tanh(0.5)]),
     ("{ .reg .pred p; setp.lt.f16 p, %1, %2; selp.b32 %0, %1, %2, p; }", [2.0, 3.0], [2.0]),
 ]  # fmt: skip
-"""What comes out of lower halves, and where it is for both of upper ones, which hold 0.5."""
+"""Instructions, operands in the lower halves, and results: of the lower half, and of the upper half
+(whose operands are 0.5) if the instruction computes both."""
 
 
 @pytest.mark.parametrize("chosen", range(len(SMALL)), ids=[one for one, *_ in SMALL])

@@ -34,7 +34,7 @@ FORMATS: dict[str, tuple[str, str, int, bool]] = {
     "of_unit_ushort": ("float", "uint16", 1, True),
     "of_unit_short2": ("float2", "int16", 2, True),
 }
-"""By name what is fetched, then the texture's component, components, and whether normalized."""
+"""Fetched type, component type, number of components, normalized or not, by name of the texture."""
 
 
 def memory(dtype: str) -> np.ndarray:

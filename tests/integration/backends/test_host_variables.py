@@ -40,7 +40,7 @@ __global__ void k(int *out) {
 """
 
 SEEN = [0, 5, 2, 1, 11, 9, 4, 6, 7, 0, 0, 1]
-"""What the kernel sees in its first run."""
+"""Values of the variables in the kernel's first run."""
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ SOURCES = [
     for path in sorted((TESTS / "sources").glob("*.cu"))
     if re.search("#include <|template|operator", path.read_text("utf-8", "surrogateescape"))
 ]
-"""Those that need most of the headers."""
+"""Sources that need most of the headers."""
 INCLUDE = re.compile("#include <.*>")
 OF_MODULE = re.compile("_INTERNAL_[0-9a-f]{8}_8_shard_cu_[0-9a-f]{8}")
 """Names with internal linkage tell what else is in the module."""

@@ -19,7 +19,7 @@ FACTS = (
     *("target", "target_hash", "target_files", "grammar_hash", "grammar_files", "backend"),
     *("edits", "level", "plan", "baseline", "untested", "device", "versions"),
 )
-"""What a run's database says before anything is bred."""
+"""Names of the facts that a run's database holds before anything is bred."""
 
 PHASES = Phases(1.0, 1.0, 5.0, 2.0, 0.5, 10.0)
 

@@ -46,7 +46,8 @@ CHEATS = {
     8: "a warp that does not meet",
 }
 IN_EVERY_ORDER = (5, 6, 7)
-"""Those whose answers are right in all orders that are tried, as only one thread runs at a time."""
+"""Numbers of the races whose answers are right in all orders of threads that the host tries, as
+only one thread runs at a time."""
 
 
 @pytest.fixture(scope="module")

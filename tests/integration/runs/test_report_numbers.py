@@ -101,7 +101,7 @@ HIDDEN = re.compile(
     r"<[^>]*>",
     re.S,
 )
-"""What is no number to read: scripts, sources, notation, images, hashes."""
+"""Parts of a page with digits that are no figures: scripts, sources, notation, images, hashes."""
 
 NUMBER = re.compile(r"(?<![\w.@+:-])\d+(?:\.\d+)?(?![\w.]*\w)")
 

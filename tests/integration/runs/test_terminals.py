@@ -37,7 +37,7 @@ MEASURING: tuple[tuple[object, ...], ...] = (
 )
 
 KEPT = ("init", "explain")
-"""Those of them that ``make test`` runs."""
+"""The measuring commands that ``make test`` runs."""
 
 LOOKING: tuple[tuple[object, ...], ...] = (
     ("--help",),
@@ -65,7 +65,7 @@ COMMANDS = [
 """The narrow one is the hard one; what measures prints by the same means as what looks."""
 
 UNBROKEN = re.compile(r"^( {2,}|\+|-|@@|index |diff --git |wrote )|/")
-"""What people copy is one line, however long: commands, notation, diffs, paths."""
+"""Lines that people copy, which are never broken: commands, notation, diffs, paths."""
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from tests.processes import MARK, outlive
 from .conftest import Project, git
 
 WASTE = ("        waste += tile[i % BLOCK];\n", "")
-"""What a good patch does: the kernel's answers are the same without it."""
+"""The change of a good patch: the kernel's answers are the same without this statement."""
 
 OTHER = ("mine = twice(in[at]);", "mine = twice(in[at]) + 1;")
 UNBUILT = {"build": ""}

@@ -97,4 +97,4 @@ LOOP    }
 """,
     ),
 }
-"""As in :data:`.wide_loops.LOOPS`."""
+"""Loops over elements of other types, in the form of :data:`.wide_loops.LOOPS`."""

@@ -81,7 +81,7 @@ def test_more_pairs_are_for_what_looks_faster(
 
 
 SLOW_FOR_A_WHILE = (0.955, 1.157, 1.139, 0.970)
-"""Of a variant that is faster by a twentieth, while all was slower by a fifth now and then."""
+"""Time ratios of a variant that is 5 % faster, on a machine that was 20 % slower now and then."""
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from gi_cuda.trial.mending.mends import mends
 from gi_cuda.trial.troubles import (
     Alike,
     Blind,
-    Crowded,
     Died,
     Roles,
     Tiny,
@@ -68,15 +67,6 @@ DIED = {
             ...,
         ],
     ),
-    "nothing is 0 where a division by 0 ended it": Row(
-        proposal(N, INDEX, A, B, scalar("step", 0)),
-        died(ended=signal.SIGFPE),
-        [
-            OTHER_BLOCK,
-            ("whole numbers from 1 on", {"index.fill": Fill(1, 100), "step.value": 1}),
-            ...,
-        ],
-    ),
     "the begins of rows stay": Row(
         proposal(N, buffer("begins", kind="int32", fill=OFFSETS), A, B),
         died(),
@@ -101,9 +91,6 @@ ROLES = {
 }
 
 DATA = {
-    "sizes that are whole blocks where the order of threads matters": Row(
-        proposal(N, A, B), Crowded(), [WHOLE_SIZES]
-    ),
     "wider data, larger scalars, then few values": Row(
         proposal(N, A, INDEX, buffer("level", "inout", "int32"), ROWS),
         Blind(),

@@ -10,11 +10,10 @@ from gi_cuda.trial.search import (
     CONFIRM,
     MOST_ATTEMPTS,
     MOST_BETTER,
-    PATIENCE,
     Outcome,
     mended,
 )
-from gi_cuda.trial.troubles import Beside, Crowded, Died, Slow, Trouble
+from gi_cuda.trial.troubles import Beside, Crowded, Died, Trouble
 from tests.unit.trial.proposals import A, B, N, beside, changes, proposal, scalar
 
 ROWS = proposal(N, A, B, scalar("pitch"), scalar("seed"), scalar("width"))
@@ -83,19 +82,3 @@ def test_it_ends_where_nothing_passes() -> None:
     assert outcome.proposal == before
     assert len(tried) == MOST_ATTEMPTS
     assert len({repr(one) for one in tried}) == len(tried)
-
-
-@pytest.mark.parametrize("then", [None, Died("train", Survival.CRASHED, 11, "index beyond a")])
-def test_what_takes_a_little_long_is_tried_with_patience_where_less_of_it_fails(
-    then: Trouble | None,
-) -> None:
-    before = proposal(N, A, B)
-
-    def attempt(found: Proposal, patience: float) -> Trouble | None:
-        if found != before:
-            return Died("train", Survival.CRASHED, 11, "too few items")
-        return then if patience == PATIENCE else Slow("train", 0.03, over=False)
-
-    outcome = mended(before, attempt, 60)
-    assert (outcome.passes, outcome.trouble) == (then is None, then)
-    assert changes(before, outcome.proposal) == {}

@@ -67,7 +67,7 @@ LARGE = 4_000_000
 whole prelude takes seconds."""
 
 _ANY_BLOCK = "-maxrregcount=64"
-"""With so few registers per thread, blocks of any size can be launched, whatever the launch
+"""Option that limits registers so that blocks of any size can be launched, whatever the launch
 bounds."""
 
 CONFINED = (

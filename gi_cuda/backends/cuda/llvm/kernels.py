@@ -8,11 +8,11 @@ functions of one name.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from gi_cuda.backends.cuda.llvm.lowering import lowered
-from gi_cuda.backends.cuda.ptx.module import blocks
+from gi_cuda.backends.cuda.ptx.module import blocks, reached
 
 KERNEL = re.compile(r"^define [^@\n]*\bptx_kernel [^@\n]*@([\w$]+)", re.M)
 """Finds the symbols of kernels."""
@@ -50,7 +50,7 @@ def split(text: str) -> Sequence[str]:
     bodies = {found["name"]: found[0] for found in _BODY.finditer(text)}
     named = {name: {*_SYMBOL.findall(body)} & bodies.keys() for name, body in bodies.items()}
     outside = _SYMBOL.findall(_BODY.sub("", text))
-    groups = [_reached(kernel, named) for kernel in KERNEL.findall(text)]
+    groups = [reached(kernel, named) for kernel in KERNEL.findall(text)]
     if not bodies.keys().isdisjoint(outside):
         groups = [{*bodies}]
     return [_alone(text, group, number) for number, group in enumerate(groups)]
@@ -62,18 +62,6 @@ def _alone(text: str, functions: Collection[str], number: int) -> str:
     kernels = KERNEL.findall(kept)
     new = {name: _owned(f"{name}${number}") for name in functions if name not in kernels}
     return _SYMBOL.sub(lambda found: f"@{new.get(found[1], found[1])}", kept)
-
-
-def _reached(kernel: str, named: Mapping[str, set[str]]) -> set[str]:
-    """Return a kernel and the functions that it calls, directly or not."""
-    reached: set[str] = set()
-    waiting = [kernel]
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting += named[name]
-    return reached
 
 
 def _owned(name: str) -> str:

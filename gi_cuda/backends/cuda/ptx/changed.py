@@ -15,7 +15,7 @@ from functools import lru_cache
 import xxhash
 
 from gi_cuda.backends.cuda.compile.cubin import name_parts
-from gi_cuda.backends.cuda.ptx.module import blocks, unnumbered
+from gi_cuda.backends.cuda.ptx.module import blocks, reached, unnumbered
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.launching.kernel_names import is_plain
 
@@ -114,16 +114,5 @@ def _read(text: str) -> _Module:
         if begin["function"] == ".entry":
             kernels[name_parts(name)[-1]] = name
     said = {name: items.keys() & set(_WORD.findall(item)) for name, item in items.items()}
-    needs = {symbol: _reached(symbol, said) for symbol in kernels.values()}
+    needs = {symbol: frozenset(reached(symbol, said)) for symbol in kernels.values()}
     return _Module(text[:first], items, kernels, needs)
-
-
-def _reached(kernel: str, said: Mapping[str, set[str]]) -> frozenset[str]:
-    reached: set[str] = set()
-    waiting = [kernel]
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting += said[name]
-    return frozenset(reached)

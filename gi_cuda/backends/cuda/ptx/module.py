@@ -130,6 +130,22 @@ def _key(ident: int, pieces: list[str]) -> bytes:
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
 
 
+def reached(kernel: str, named: Mapping[str, Collection[str]]) -> set[str]:
+    """Return a kernel and all that it needs, directly or not.
+
+    Args:
+        named: symbols that each symbol's text names.
+    """
+    found: set[str] = set()
+    waiting = [kernel]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += named[name]
+    return found
+
+
 def unnumbered(piece: str) -> str:
     """A function's text without the number that it has in its module."""
     if number := _FUNCTION_NUMBER.search(piece):

@@ -42,7 +42,7 @@ _THREAD: Final = 0x10000
 """Flag of ``clone`` that makes a thread instead of a process."""
 
 _MACHINES: Final = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""By machine, the architecture's number, and the column of the tables below."""
+"""Number of the architecture, and column of the tables below, by machine."""
 
 _ENDING: Final = {
     "socket": (41, 198),

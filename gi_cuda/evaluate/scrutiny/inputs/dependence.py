@@ -44,7 +44,7 @@ from gi_cuda.spec.case_data.other_sizes import numbers_in
 from gi_cuda.subject import Subject
 
 NUMBERS: Final = 4
-"""How many of the numbers in a candidate's text, the largest ones, are tried as sizes."""
+"""Number of integers of a candidate's text, the largest ones, that are tried as sizes."""
 
 
 def opening(opened: ExitStack, session: Session, workers: int) -> Callable[[], Pool[int]]:

@@ -11,7 +11,7 @@ from gi_cuda.grammar.interface import CompiledInstruction, ParsedText, SourceLin
 from gi_cuda.grammar.notation.bnf import write_bnf
 
 COUNTER = "_ZN2v012gi_loop_mostE"
-"""Where loops count: a variable in the namespace of the reference."""
+"""Symbol of the variable that counts loop iterations, in the namespace of the reference."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class NameReader:
     """Reads the names of one function, and adds them to ``findings``."""
 
     readers: ClassVar[Mapping[str, Reader]]
-    """By node type, the method that reads the node and returns the nodes to read next."""
+    """Methods that read a node and return the nodes to read next, by node type."""
 
     def __init__(self, findings: Findings, function: int, name: str) -> None:
         self.findings = findings

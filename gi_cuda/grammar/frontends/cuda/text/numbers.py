@@ -17,7 +17,7 @@ _COUNTING = {
     "subscript_expression": ("indices",),
     "array_declarator": ("size",),
 }
-"""By node type, the fields in which integer literals become rules."""
+"""Fields in which integer literals become rules, by node type."""
 
 _LEAST_OF_SIZE = 2
 """Smallest array size that is a rule: half of it is 1, and device code has no arrays of size 0."""

@@ -34,7 +34,8 @@ _ALL_BLOCKS = re.compile(
 """Code that waits for all blocks, or that gets the number of a block by another name."""
 
 _STEPS = frozenset({"for_statement", "expression_statement", "comma_expression"})
-"""Where a loop makes its step; in a condition, a step may be left out."""
+"""Node types of the places where a loop makes its step. Conditions are no such place, since they
+may leave out a step."""
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 

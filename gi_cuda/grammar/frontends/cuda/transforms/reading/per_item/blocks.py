@@ -44,7 +44,7 @@ _CONDITIONAL = {
     "for_statement": ("body", "update"),
     "while_statement": ("body",),
 }
-"""By node type, the fields that are executed only if the node's condition holds."""
+"""Fields that are executed only if the node's condition holds, by node type."""
 
 _LIMITED = {"<": ("left", "right"), "<=": ("left", "right")}
 _LIMITED |= {">": ("right", "left"), ">=": ("right", "left")}
